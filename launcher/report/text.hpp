@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Text for people: formatting and quoting. text.cpp is the only file that compiles {fmt}'s
+// implementation; every other file includes <fmt/core.h> through this header.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace metalrun::text {
+
+[[nodiscard]] std::string vformat(fmt::string_view pattern, fmt::format_args arguments);
+
+/// {fmt} formatting: `text::format("{} of {}", 1, 2)`.
+template <class... A>
+[[nodiscard]] std::string format(fmt::format_string<A...> pattern, A&&... arguments) {
+    return text::vformat(pattern, fmt::make_format_args(arguments...));
+}
+
+/// `bytes` between single quotes. Control bytes, backslashes, single quotes and bytes that are not
+/// UTF-8 appear as \n, \t, \\, \' or \xNN, so that a message is always one printable line.
+[[nodiscard]] std::string quote(std::string_view bytes);
+
+/// As quote(), without the surrounding quotes (for the file part of a message).
+[[nodiscard]] std::string escape(std::string_view bytes);
+
+/// The entry of `candidates` nearest to `word` by edit distance, if it is near enough to be what
+/// was meant (at most a third of the letters differ), else empty.
+[[nodiscard]] std::string_view nearest(std::string_view word,
+                                       const std::string_view* first, const std::string_view* last);
+
+/// `bytes` as a TOML or JSON basic string with its quotes. Bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string basic_string(std::string_view bytes);
+
+[[nodiscard]] bool is_utf8(std::string_view bytes);
+
+} // namespace metalrun::text
