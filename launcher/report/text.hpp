@@ -4,6 +4,7 @@
 // implementation; every other file includes <fmt/core.h> through this header.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +31,7 @@ template <class... A>
 /// The entry of `candidates` nearest to `word` by edit distance, if it is near enough to be what
 /// was meant (at most a third of the letters differ), else empty.
 [[nodiscard]] std::string_view nearest(std::string_view word,
-                                       const std::string_view* first, const std::string_view* last);
+                                       std::span<const std::string_view> candidates);
 
 /// `bytes` as a TOML or JSON basic string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string basic_string(std::string_view bytes);

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+//
+// The one seam between metalrun and the operating system. Everything left of it is a function from
+// values to values; the real systems are linux.cpp and darwin.cpp, the recording one for tests is
+// fake.hpp. No call here changes the signal mask, a signal disposition or an inherited descriptor,
+// and none starts a child or a thread (helper.hpp does, and the run path never includes it).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace metalrun {
+
+using Bytes = std::span<const std::byte>;
+
+/// The result of a system call: a value, or errno.
+template <class T> using SysResult = std::expected<T, int>;
+
+enum class FileKind : std::uint8_t { regular, directory, symbolic_link, other };
+
+/// What stat(2) said. Two equal values mean that the file did not change in between as far as
+/// device, inode, size, modification and status-change time can tell.
+struct FileStatus {
+    FileKind kind = FileKind::other;
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t size_bytes = 0;
+    std::uint32_t mode = 0; ///< permission, set-id and sticky bits (07777)
+    std::uint32_t owner = 0;
+    std::uint32_t group = 0;
+    std::uint32_t flags = 0; ///< st_flags on macOS (SF_RESTRICTED), else 0
+    std::uint64_t links = 0;
+    std::int64_t modified_ns = 0;
+    std::int64_t changed_ns = 0;
+
+    bool operator==(const FileStatus&) const = default;
+};
+
+/// An open file: what it is, and bytes of it. The descriptor is close-on-exec and closed at the end.
+class File {
+public:
+    virtual ~File() = default;
+    /// Status at the time of opening, taken from the descriptor (fstat), never from the path.
+    [[nodiscard]] virtual const FileStatus& status() const = 0;
+    /// Reads up to `into.size()` bytes at `offset`; fewer only at the end of the file.
+    [[nodiscard]] virtual SysResult<std::size_t> read_at(std::uint64_t offset,
+                                                         std::span<std::byte> into) const = 0;
+
+protected:
+    File() = default;
+    File(const File&) = default;
+    File& operator=(const File&) = default;
+    File(File&&) = default;
+    File& operator=(File&&) = default;
+};
+
+/// The user and group ids of this process.
+struct Identity {
+    std::uint32_t user = 0;
+    std::uint32_t effective_user = 0;
+    std::uint32_t group = 0;
+    std::uint32_t effective_group = 0;
+};
+
+/// One exec. The strings are passed on byte for byte.
+struct ExecRequest {
+    std::string path;
+    std::vector<std::string> arguments; ///< argv, argv[0] included
+    std::vector<std::string> environment; ///< NAME=VALUE, in this order
+};
+
+class System {
+public:
+    System() = default;
+    System(const System&) = delete;
+    System& operator=(const System&) = delete;
+    virtual ~System() = default;
+
+    /// Opens an existing file for reading (O_RDONLY|O_CLOEXEC|O_NONBLOCK|O_NOCTTY, so that neither a
+    /// FIFO nor a terminal can hold us).
+    [[nodiscard]] virtual SysResult<std::unique_ptr<File>> open(const std::string& path) = 0;
+    [[nodiscard]] virtual SysResult<FileStatus> stat(const std::string& path) = 0;
+    [[nodiscard]] virtual SysResult<FileStatus> lstat(const std::string& path) = 0;
+    /// The absolute path without symbolic links, `.` and `..` (realpath(3)).
+    [[nodiscard]] virtual SysResult<std::string> real_path(const std::string& path) = 0;
+    /// True if this process may execute the file (faccessat with AT_EACCESS, X_OK).
+    [[nodiscard]] virtual SysResult<bool> is_executable(const std::string& path) = 0;
+    /// The names in a folder, without `.` and `..`, in no order.
+    [[nodiscard]] virtual SysResult<std::vector<std::string>> list(const std::string& path) = 0;
+    [[nodiscard]] virtual SysResult<std::string> working_directory() = 0;
+    [[nodiscard]] virtual SysResult<void> change_directory(const std::string& path) = 0;
+
+    /// Makes one folder (mkdir(2)); EEXIST is an error like any other.
+    [[nodiscard]] virtual SysResult<void> make_directory(const std::string& path,
+                                                         std::uint32_t mode) = 0;
+    /// Creates a new file that did not exist (O_CREAT|O_EXCL|O_NOFOLLOW, this mode whatever the
+    /// umask) and writes `content` with one write(2).
+    [[nodiscard]] virtual SysResult<void> create_file(const std::string& path, std::uint32_t mode,
+                                                      std::string_view content) = 0;
+    [[nodiscard]] virtual SysResult<void> remove_file(const std::string& path) = 0;
+
+    [[nodiscard]] virtual Identity identity() = 0;
+    [[nodiscard]] virtual int process_id() = 0;
+    /// When this process started, in the kernel's own unit (clock ticks since boot on Linux,
+    /// microseconds since 1970 on macOS). It survives exec, so a receipt can name its process.
+    [[nodiscard]] virtual SysResult<std::uint64_t> process_start_time() = 0;
+    /// The path of the running metalrun without symbolic links.
+    [[nodiscard]] virtual SysResult<std::string> executable_path() = 0;
+    /// confstr(_CS_PATH): the search path when there is no PATH.
+    [[nodiscard]] virtual std::string default_search_path() = 0;
+    /// True if the folder's file system cannot give set-id rights (nosuid), or unknown: false.
+    [[nodiscard]] virtual bool ignores_set_id(const std::string& path) = 0;
+    /// True if the file carries capabilities (Linux: the security.capability attribute).
+    [[nodiscard]] virtual bool has_capabilities(const std::string& path) = 0;
+
+    [[nodiscard]] virtual bool is_terminal(int descriptor) = 0;
+    /// Writes all of `text` to the descriptor, or as much as can be written.
+    virtual void write(int descriptor, std::string_view text) = 0;
+
+    /// Becomes the program; comes back only to say why not (errno).
+    [[nodiscard]] virtual int exec(const ExecRequest& request) = 0;
+};
+
+/// The system of this machine.
+[[nodiscard]] std::unique_ptr<System> make_system();
+
+} // namespace metalrun
