@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/host_facts.hpp"
+
 namespace metalrun {
 
 using Bytes = std::span<const std::byte>;
@@ -105,6 +107,8 @@ public:
                                                       std::string_view content) = 0;
     [[nodiscard]] virtual SysResult<void> remove_file(const std::string& path) = 0;
 
+    /// What this machine is; facts that cannot be had are unknown.
+    [[nodiscard]] virtual HostFacts host_facts() = 0;
     [[nodiscard]] virtual Identity identity() = 0;
     [[nodiscard]] virtual int process_id() = 0;
     /// When this process started, in the kernel's own unit (clock ticks since boot on Linux,
