@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "cli/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "report/text.hpp"
+
+namespace metalrun::cli {
+
+namespace {
+
+constexpr std::array kOptions{
+    Option{"profile", 'p', "NAME|FILE", "use this profile instead of the one that fits the target",
+           kForPolicy | kForProfile},
+    Option{"stock", 0, "", "start the same way without the shim", kForPolicy},
+    Option{"or-stock", 0, "", "start without the shim instead of refusing", kForPolicy},
+    Option{"family", 0, "FAMILY", "highest Apple family to answer yes to: stock, host, apple1 … apple10",
+           kForPolicy | kForProfile},
+    Option{"threadgroup-memory", 0, "SIZE", "threadgroup memory to report: stock, or up to 64KiB",
+           kForPolicy | kForProfile},
+    Option{"working-set", 0, "SIZE", "recommended working set to report: stock, or a size",
+           kForPolicy | kForProfile},
+    Option{"shim", 0, "FILE", "insert this library instead of the installed one", kForPolicy},
+    Option{"arch", 0, "ARCH", "slice to start: arm64, arm64e or x86_64", kForPolicy},
+    Option{"children", 0, "POLICY", "what children get: stock, inherit or inherit-if-safe",
+           kForPolicy | kForProfile},
+    Option{"anywhere", 0, "", "insert the shim outside a guest, too", kForPolicy},
+    Option{"when-uncertain", 0, "POLICY", "if the target might be killed: refuse or inject",
+           kForPolicy},
+    Option{"verify", 0, "", "check every page hash of the target's signature, too", kForPolicy},
+    Option{"env", 'e', "NAME=VALUE", "set a variable for the target", kForRun | kForAgent | kForBench,
+           true},
+    Option{"unset", 'u', "NAME", "remove a variable for the target", kForRun | kForAgent | kForBench,
+           true},
+    Option{"chdir", 'C', "DIR", "change to this folder first", kForRun | kForAgent | kForBench},
+    Option{"argv0", 0, "NAME", "the name the target sees as its own", kForRun},
+    Option{"dry-run", 'n', "", "print the plan, run nothing", kForRun},
+    Option{"json", 0, "", "print one JSON document", kForProbe | kForCheck | kForProfile},
+    Option{"verbose", 'v', "", "say on stderr what is done", kForAll},
+    Option{"quiet", 'q', "", "do not print notes and warnings", kForAll},
+    Option{"help", 0, "", "print this text", kForAll},
+    Option{"version", 0, "", "print the version", kForAll},
+};
+
+constexpr std::array<std::pair<std::string_view, Command>, 8> kCommands{{
+    {"check", Command::check},
+    {"probe", Command::probe},
+    {"doctor", Command::doctor},
+    {"profile", Command::profile},
+    {"status", Command::status},
+    {"agent", Command::agent},
+    {"host", Command::host},
+    {"bench", Command::bench},
+}};
+
+constexpr std::string_view kUsage =
+    "usage: metalrun [OPTION...] [--] TARGET [ARGUMENT...]\n"
+    "       metalrun [OPTION...] SCRIPT [ARGUMENT...]\n"
+    "       metalrun probe [OPTION...]\n"
+    "       metalrun profile list|show|lint [NAME|FILE]\n";
+
+constexpr std::string_view kRunHead = R"(
+Starts TARGET with the Metal shim in it, if this target can take it; says why not otherwise.
+TARGET is a path, or a name that is searched in PATH. Options end at TARGET or at '--'.
+
+)";
+
+constexpr std::string_view kRunTail = R"(
+commands (a program of that name is started by 'metalrun -- NAME'):
+  probe                        ask the Metal device stock and with the shim
+  probe --stock                does this machine's device under-report itself?
+  profile list                 all profiles and where they come from
+  profile show [NAME|FILE]     effective values, each with its origin
+  profile lint FILE...         check profiles
+
+exit status: the target's own, or
+  125  metalrun itself failed (usage, profile, shim)
+  126  the target was found, but cannot be run or cannot take the shim
+  127  the target, or the interpreter of a script, was not found
+)";
+
+constexpr std::string_view kProbeHead = R"(usage: metalrun probe [OPTION...]
+
+Asks the Metal device of this machine what it can do, once without and once with the shim, and
+compares the answers with what the profile says. With --stock: only without, and says whether the
+device under-reports itself.
+
+exit status: 0 as the profile says (--stock: nothing to mend), 1 not, 125 metalrun itself failed
+
+)";
+
+constexpr std::string_view kProfileHead = R"(usage: metalrun profile list [--json]
+       metalrun profile show [OPTION...] [NAME|FILE]
+       metalrun profile lint FILE...
+
+Lists the profiles, shows the effective values of one with the origin of each, or checks files.
+
+)";
+
+std::string render_option(const Option& option) {
+    std::string left = option.letter != 0 ? text::format("  -{}, --{}", option.letter, option.name)
+                                          : text::format("      --{}", option.name);
+    if (!option.value.empty()) {
+        left += text::format(" {}", option.value);
+    }
+    constexpr std::size_t kColumn = 31;
+    if (left.size() + 2 > kColumn) {
+        left += "\n" + std::string(kColumn, ' ');
+    } else {
+        left.append(kColumn - left.size(), ' ');
+    }
+    return text::format("{}{}\n", left, option.help);
+}
+
+std::string render_options(std::uint16_t commands) {
+    std::string out = "options:\n";
+    for (const Option& option : kOptions) {
+        if ((option.commands & commands) != 0) {
+            out += render_option(option);
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+std::span<const Option> options() {
+    return kOptions;
+}
+
+Command command_of(std::string_view word) {
+    const auto* const found = std::find_if(kCommands.begin(), kCommands.end(),
+                                           [&](const auto& entry) { return entry.first == word; });
+    return found == kCommands.end() ? Command::run : found->second;
+}
+
+std::uint16_t bit_of(Command command) {
+    switch (command) {
+    case Command::run:
+    case Command::help:
+    case Command::version:
+        return kForRun;
+    case Command::check:
+        return kForCheck;
+    case Command::probe:
+        return kForProbe;
+    case Command::profile:
+        return kForProfile;
+    case Command::agent:
+        return kForAgent;
+    case Command::bench:
+        return kForBench;
+    case Command::doctor:
+    case Command::status:
+    case Command::host:
+        return 0;
+    }
+    return 0;
+}
+
+std::string render_help(Command command) {
+    switch (command) {
+    case Command::probe:
+        return std::string(kProbeHead) + render_options(kForProbe);
+    case Command::profile:
+        return std::string(kProfileHead) + render_options(kForProfile);
+    case Command::run:
+    case Command::check:
+    case Command::doctor:
+    case Command::status:
+    case Command::agent:
+    case Command::host:
+    case Command::bench:
+    case Command::help:
+    case Command::version:
+        break;
+    }
+    return std::string(kUsage) + std::string(kRunHead) + render_options(kForRun) +
+           std::string(kRunTail);
+}
+
+std::string render_usage() {
+    return std::string(kUsage) + "'metalrun --help' explains the options\n";
+}
+
+} // namespace metalrun::cli

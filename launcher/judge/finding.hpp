@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// One checked fact, with its stable id, the sentence for people and the remedy (metalrun(1),
+// DIAGNOSTICS).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace metalrun::judge {
+
+enum class FindingId : std::uint8_t {
+    // chain
+    target_not_found,
+    target_not_executable,
+    not_a_program,
+    script_without_interpreter_line,
+    script_interpreter_missing,
+    script_interpreter_is_script,
+    script_line_too_long,
+    // image
+    malformed,
+    not_executable,
+    wrong_architecture,
+    static_program,
+    loader_missing,
+    // signature and rights
+    set_id,
+    // shim
+    shim_missing,
+    shim_not_a_library,
+    shim_architecture,
+    shim_writable_by_others,
+    shim_path,
+    shim_checksum,
+    shim_foreign,
+    // environment
+    inherited_insertion,
+    inherited_empty_element,
+    // host
+    not_a_guest,
+    // workload
+    stock_asked,
+    profile_stock,
+    no_benefit,
+    unsafe,
+    blocked,
+    untested,
+    quirk_applied,
+};
+
+/// The id as people and scripts see it, such as "set-id".
+[[nodiscard]] std::string_view to_string(FindingId id);
+
+enum class Severity : std::uint8_t { note, warning, error };
+
+/// Which step of the decision a finding can decide, in the order in which they are asked.
+enum class Step : std::uint8_t {
+    launch,    ///< the target cannot start at all
+    stock,     ///< stock was asked for, or the shim is of no use here
+    workload,  ///< the workload is unsafe or blocked
+    shim,      ///< the shim cannot be used
+    target,    ///< the target cannot take the shim
+    uncertain, ///< it cannot be told
+    none,      ///< information only
+};
+
+struct Finding {
+    FindingId id = FindingId::target_not_found;
+    Severity severity = Severity::note;
+    Step step = Step::none;
+    std::string message;            ///< one sentence in lower case, without a final period
+    std::vector<std::string> facts; ///< what was seen
+    std::string help;               ///< one action
+};
+
+} // namespace metalrun::judge

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+//
+// `#!` rules: Linux binfmt_script (256 bytes, one argument, at most four scripts in a row).
+#include "target/chain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "macho/bytes.hpp"
+#include "report/text.hpp"
+
+namespace metalrun::target {
+
+namespace {
+
+using judge::Finding;
+using judge::FindingId;
+using judge::Severity;
+using judge::Step;
+
+constexpr std::size_t kLongestLine = 256; // linux/binfmts.h BINPRM_BUF_SIZE
+constexpr std::size_t kMostScripts = 4;   // fs/exec.c: at most 4 changes of interpreter
+
+Finding problem(FindingId id, std::string message, std::vector<std::string> facts, std::string help) {
+    return {.id = id,
+            .severity = Severity::error,
+            .step = Step::launch,
+            .message = std::move(message),
+            .facts = std::move(facts),
+            .help = std::move(help)};
+}
+
+std::string error_text(int number) {
+    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
+}
+
+// Folders that an ssh session or a launchd job has not in its PATH.
+std::string hint_for(System& system, const std::string& name, const SearchPath& search) {
+    std::vector<std::string> folders{"/opt/homebrew/bin", "/usr/local/bin"};
+    if (!search.home.empty()) {
+        folders.push_back(search.home + "/.local/bin");
+    }
+    for (const std::string& folder : folders) {
+        const std::string path = folder + "/" + name;
+        if (system.is_executable(path).value_or(false)) {
+            return text::format("{} exists: name it by this path, or add its folder to PATH",
+                                text::quote(path));
+        }
+    }
+    return "name the program by its path, or add its folder to PATH";
+}
+
+Finding not_in_path(System& system, const std::string& name, const SearchPath& search) {
+    return problem(FindingId::target_not_found,
+                   text::format("cannot find {} in PATH", text::quote(name)),
+                   {text::format("{}: {}", search.is_default ? "there is no PATH; the default is" : "searched",
+                                 text::escape(search.path))},
+                   hint_for(system, name, search));
+}
+
+Finding not_executable(const std::string& path, const FileStatus& status) {
+    if (status.kind == FileKind::directory) {
+        return problem(FindingId::target_not_executable,
+                       text::format("cannot run {}: it is a directory", text::quote(path)), {},
+                       "name the program inside it");
+    }
+    if (status.kind != FileKind::regular) {
+        return problem(FindingId::target_not_executable,
+                       text::format("cannot run {}: it is not a regular file", text::quote(path)), {},
+                       "name a program");
+    }
+    return problem(FindingId::target_not_executable,
+                   text::format("cannot run {}: you may not execute it", text::quote(path)),
+                   {text::format("mode {:04o}, owner {}", status.mode, status.owner)},
+                   text::format("if it is a program, make it executable: chmod +x {}",
+                                text::escape(path)));
+}
+
+Finding cannot_reach(const std::string& path, int number) {
+    if (number == ENOENT || number == ENOTDIR) {
+        return problem(FindingId::target_not_found,
+                       text::format("cannot run {}: {}", text::quote(path), error_text(number)), {},
+                       "check the path");
+    }
+    return problem(FindingId::target_not_executable,
+                   text::format("cannot run {}: {}", text::quote(path), error_text(number)), {},
+                   "check the permissions of the file and of the folders above it");
+}
+
+struct InterpreterLine {
+    std::string interpreter;
+    bool has_carriage_return = false;
+};
+
+// The interpreter that a script's first line names; a problem if it names none.
+std::expected<InterpreterLine, Finding> read_line(const std::string& script, Bytes first) {
+    const std::string_view all = as_text(first);
+    const std::size_t newline = all.substr(0, kLongestLine).find('\n');
+    std::string_view line = all.substr(2, (newline == std::string_view::npos ? all.size() : newline) - 2);
+    constexpr std::string_view kBlanks = " \t";
+    const std::size_t begin = line.find_first_not_of(kBlanks);
+    if (begin == std::string_view::npos) {
+        return std::unexpected(problem(FindingId::script_without_interpreter_line,
+                                       text::format("script {} names no interpreter in its first line",
+                                                    text::quote(script)),
+                                       {}, "write the interpreter's path behind the '#!'"));
+    }
+    line = line.substr(begin);
+    const std::size_t end = line.find_first_of(kBlanks);
+    if (newline == std::string_view::npos && end == std::string_view::npos &&
+        all.size() >= kLongestLine) {
+        return std::unexpected(
+            problem(FindingId::script_line_too_long,
+                    text::format("script {} has a first line of more than {} bytes", text::quote(script),
+                                 kLongestLine),
+                    {}, "give the interpreter a shorter path"));
+    }
+    InterpreterLine found{.interpreter = std::string(line.substr(0, end))};
+    found.has_carriage_return = found.interpreter.ends_with('\r');
+    return found;
+}
+
+Finding missing_interpreter(const std::string& script, const InterpreterLine& line, int number) {
+    return problem(FindingId::script_interpreter_missing,
+                   text::format("cannot run {}: its interpreter {}: {}", text::quote(script),
+                                text::quote(line.interpreter), error_text(number)),
+                   {},
+                   line.has_carriage_return
+                       ? "the line ends in a carriage return: save the script with Unix line ends"
+                       : "install the interpreter, or correct the first line of the script");
+}
+
+std::string rights_gained(System& system, const std::string& path, const FileStatus& status) {
+    constexpr std::uint32_t kSetUser = 04000;
+    constexpr std::uint32_t kSetGroup = 02000;
+    constexpr std::uint32_t kGroupRun = 0010;
+    const Identity me = system.identity();
+    std::string rights;
+    if ((status.mode & kSetUser) != 0 && status.owner != me.effective_user) {
+        rights = text::format("set-user-id to {}", status.owner);
+    } else if ((status.mode & kSetGroup) != 0 && (status.mode & kGroupRun) != 0 &&
+               status.group != me.effective_group) {
+        rights = text::format("set-group-id to {}", status.group);
+    } else if (system.has_capabilities(path)) {
+        rights = "file capabilities";
+    }
+    return rights.empty() || system.ignores_set_id(path) ? std::string{} : rights;
+}
+
+Image make_image(System& system, const std::string& path, const File& file) {
+    Image image{.path = path, .status = file.status(), .elf = elf::read_facts(file)};
+    image.rights = rights_gained(system, path, image.status);
+    image.gains_rights = !image.rights.empty();
+    if (image.elf && !image.elf->interpreter.empty()) {
+        image.loader_missing = !system.stat(image.elf->interpreter).has_value();
+    }
+    return image;
+}
+
+Finding not_a_program(const std::string& path, const FileStatus& status) {
+    if (status.size_bytes == 0) {
+        return problem(FindingId::not_a_program, text::format("cannot run {}: the file is empty",
+                                                              text::quote(path)),
+                       {}, "install it again");
+    }
+    return problem(FindingId::not_a_program,
+                   text::format("cannot run {}: it is neither a program nor a script with a '#!' line",
+                                text::quote(path)),
+                   {}, "if it is a script, name its interpreter in the first line, such as '#!/bin/sh'");
+}
+
+// Opens one link of the chain and says what it is. Returns the next path for a script.
+std::expected<std::optional<std::string>, Finding> follow(System& system, Chain& chain,
+                                                          const std::string& path) {
+    auto file = system.open(path);
+    if (!file) {
+        return std::unexpected(cannot_reach(path, file.error()));
+    }
+    const FileStatus status = (*file)->status();
+    std::array<std::byte, kLongestLine> buffer{};
+    const auto got = (*file)->read_at(0, buffer);
+    const Bytes first = Bytes(buffer).first(got ? *got : 0);
+    chain.names.push_back(base_name(path));
+    if (as_text(first).starts_with("#!")) {
+        chain.links.push_back({.path = path, .kind = LinkKind::script, .status = status});
+        auto line = read_line(path, first);
+        if (!line) {
+            return std::unexpected(std::move(line.error()));
+        }
+        if (const auto there = system.stat(line->interpreter); !there) {
+            return std::unexpected(missing_interpreter(path, *line, there.error()));
+        }
+        return line->interpreter;
+    }
+    chain.links.push_back({.path = path, .kind = LinkKind::program, .status = status});
+    if (!elf::is_elf(first)) {
+        return std::unexpected(not_a_program(path, status));
+    }
+    chain.image = make_image(system, path, **file);
+    return std::nullopt;
+}
+
+std::optional<Finding> check_run(System& system, const std::string& path) {
+    const auto status = system.stat(path);
+    if (!status) {
+        return cannot_reach(path, status.error());
+    }
+    if (status->kind != FileKind::regular || !system.is_executable(path).value_or(false)) {
+        return not_executable(path, *status);
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+Chain resolve(System& system, const std::string& typed, const SearchPath& search) {
+    Chain chain{.typed = typed};
+    chain.names.push_back(base_name(typed));
+    if (typed.find('/') != std::string::npos) {
+        chain.path = typed;
+    } else {
+        const auto candidates =
+            typed.empty() ? std::vector<Candidate>{} : find_candidates(system, typed, search);
+        if (candidates.empty()) {
+            chain.problem = not_in_path(system, typed, search);
+            return chain;
+        }
+        chain.path = candidates.back().executable ? candidates.back().path : candidates.front().path;
+    }
+    std::string next = chain.path;
+    while (true) {
+        if (auto wrong = check_run(system, next)) {
+            chain.problem = std::move(wrong);
+            return chain;
+        }
+        if (chain.links.size() > kMostScripts) {
+            chain.problem = problem(FindingId::script_interpreter_is_script,
+                                    text::format("cannot run {}: more than {} scripts are each other's "
+                                                 "interpreter",
+                                                 text::quote(chain.path), kMostScripts),
+                                    {}, "name the real interpreter in the first line");
+            return chain;
+        }
+        auto followed = follow(system, chain, next);
+        if (!followed) {
+            chain.problem = std::move(followed.error());
+            return chain;
+        }
+        if (!*followed) {
+            return chain;
+        }
+        next = **followed;
+    }
+}
+
+} // namespace metalrun::target

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// From the word that was typed to the image that the kernel runs: PATH search, and the way through
+// `#!` lines (execve(2)).
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "elf/elf.hpp"
+#include "judge/finding.hpp"
+#include "system/system.hpp"
+
+namespace metalrun::target {
+
+enum class LinkKind : std::uint8_t { program, script };
+
+/// One file on the way.
+struct Link {
+    std::string path; ///< as it is exec'ed
+    LinkKind kind = LinkKind::program;
+    FileStatus status;
+};
+
+/// The file behind the chain's end, as far as it could be read.
+struct Image {
+    std::string path;
+    FileStatus status;
+    std::expected<elf::Facts, elf::Malformed> elf;
+    bool gains_rights = false;   ///< set-id for this user, or file capabilities
+    std::string rights;          ///< what it gains, in words
+    bool loader_missing = false; ///< PT_INTERP names a file that is not there
+};
+
+struct Chain {
+    std::string typed; ///< TARGET as it was typed
+    std::string path;  ///< what is handed to execve; empty if there is nothing to start
+    std::vector<Link> links;
+    std::vector<std::string> names; ///< base names: as typed, then along the chain
+    std::optional<Image> image;     ///< absent if there is a problem
+    std::optional<judge::Finding> problem; ///< why it cannot start
+};
+
+/// Where a name was looked for.
+struct SearchPath {
+    std::string path;        ///< value of PATH, or confstr(_CS_PATH) when there is none
+    bool is_default = false; ///< there was no PATH
+    std::string home;        ///< for the hint about ~/.local/bin; may be empty
+};
+
+/// The candidate files for `name` in PATH, in order, that exist; an empty entry is skipped and a
+/// relative one is relative to the current directory.
+struct Candidate {
+    std::string path;
+    FileStatus status;
+    bool executable = false;
+};
+[[nodiscard]] std::vector<Candidate> find_candidates(System& system, const std::string& name,
+                                                     const SearchPath& search);
+
+/// Follows `typed` to the image. Never fails: what goes wrong is Chain::problem.
+[[nodiscard]] Chain resolve(System& system, const std::string& typed, const SearchPath& search);
+
+/// The base name of a path.
+[[nodiscard]] std::string base_name(const std::string& path);
+
+} // namespace metalrun::target

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "target/chain.hpp"
+
+#include <string_view>
+
+namespace metalrun::target {
+
+std::string base_name(const std::string& path) {
+    const std::size_t end = path.find_last_not_of('/');
+    if (end == std::string::npos) {
+        return path.empty() ? std::string{} : std::string("/");
+    }
+    const std::size_t slash = path.find_last_of('/', end);
+    const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
+    return path.substr(begin, end - begin + 1);
+}
+
+std::vector<Candidate> find_candidates(System& system, const std::string& name,
+                                       const SearchPath& search) {
+    std::vector<Candidate> found;
+    std::string_view rest = search.path;
+    while (!rest.empty()) {
+        const std::size_t colon = rest.find(':');
+        const std::string_view entry = rest.substr(0, colon);
+        rest = colon == std::string_view::npos ? std::string_view{} : rest.substr(colon + 1);
+        // POSIX lets an empty entry mean the current directory; nobody who writes one wants that.
+        if (entry.empty()) {
+            continue;
+        }
+        std::string path(entry);
+        path += path.back() == '/' ? "" : "/";
+        path += name;
+        const auto status = system.stat(path);
+        if (!status || status->kind == FileKind::directory) {
+            continue;
+        }
+        const bool executable = system.is_executable(path).value_or(false);
+        found.push_back({.path = std::move(path), .status = *status, .executable = executable});
+        if (executable && status->kind == FileKind::regular) {
+            break;
+        }
+    }
+    return found;
+}
+
+} // namespace metalrun::target
