@@ -6,16 +6,16 @@
 // copies built into the program.
 #pragma once
 
+#include "profile/profile.hpp"
+#include "profile/trust.hpp"
+#include "result.hpp"
+#include "system/system.hpp"
+
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "profile/profile.hpp"
-#include "profile/trust.hpp"
-#include "result.hpp"
-#include "system/system.hpp"
 
 namespace metalrun::profile {
 
@@ -57,8 +57,8 @@ class Catalogue {
 public:
     Catalogue(System& system, Places places, TrustedFolders& trust);
 
-    /// A profile by NAME (no slash, and not ending in .toml) or by FILE. A relative FILE is relative
-    /// to the current directory; NAME is never searched there. Errors: Errc::profile.
+    /// A profile by NAME (no slash, and not ending in .toml) or by FILE. A relative FILE is
+    /// relative to the current directory; NAME is never searched there. Errors: Errc::profile.
     [[nodiscard]] Result<Profile> load(const std::string& name_or_file);
 
     /// The profile whose [match] fits, or nothing. Within a place the most specific match wins

@@ -5,14 +5,14 @@
 // (launch/plan.hpp), so that `profile show` can tell the origin of each value.
 #pragma once
 
+#include "result.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "result.hpp"
 
 namespace metalrun::profile {
 
@@ -80,8 +80,9 @@ struct Policy {
 };
 
 struct Match {
-    std::vector<std::string> programs;  ///< shell patterns on base names
-    std::vector<std::string> arguments; ///< shell patterns on the leading arguments, joined by blanks
+    std::vector<std::string> programs; ///< shell patterns on base names
+    std::vector<std::string>
+        arguments; ///< shell patterns on the leading arguments, joined by blanks
     std::vector<std::string> libraries; ///< shell patterns on the base names of needed libraries
     bool operator==(const Match&) const = default;
 };

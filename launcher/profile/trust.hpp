@@ -5,11 +5,11 @@
 // file's real path.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "result.hpp"
 #include "system/system.hpp"
+
+#include <string>
+#include <vector>
 
 namespace metalrun::profile {
 
@@ -20,9 +20,9 @@ public:
 
     /// Refuses a file that everyone may write, or that belongs to another than root, the user or
     /// the owner of the running metalrun; likewise every folder above `real_path` (a sticky folder
-    /// that everyone may write is accepted). Group write is accepted for gid 0, on macOS also gid 80,
-    /// or a gid equal to the owner's uid. The error (`code`) names the file or folder, what is wrong
-    /// with it in numbers, and the chmod or chown that mends it.
+    /// that everyone may write is accepted). Group write is accepted for gid 0, on macOS also gid
+    /// 80, or a gid equal to the owner's uid. The error (`code`) names the file or folder, what is
+    /// wrong with it in numbers, and the chmod or chown that mends it.
     [[nodiscard]] Result<void> check(const std::string& real_path, const FileStatus& status,
                                      Errc code);
 

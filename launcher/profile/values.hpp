@@ -5,12 +5,12 @@
 // Error{Errc::usage} whose message says what is accepted; the callers add the place.
 #pragma once
 
+#include "profile/profile.hpp"
+#include "result.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "profile/profile.hpp"
-#include "result.hpp"
 
 namespace metalrun::profile {
 
@@ -50,8 +50,8 @@ namespace metalrun::profile {
 [[nodiscard]] bool is_reserved_variable(std::string_view name);
 
 /// True if `os` (such as "14.3.1") falls under a quirk's guest_os: "13" or "14.3" (that version and
-/// all below it), "14.0..14.3" (inclusive, by the digits given), ">=15". An error says what is wrong
-/// with the pattern. An empty `os` (unknown) never falls under any.
+/// all below it), "14.0..14.3" (inclusive, by the digits given), ">=15". An error says what is
+/// wrong with the pattern. An empty `os` (unknown) never falls under any.
 [[nodiscard]] Result<bool> covers_os(std::string_view pattern, std::string_view os);
 
 } // namespace metalrun::profile
