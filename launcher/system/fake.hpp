@@ -46,23 +46,23 @@ private:
     std::string content_;
 };
 
+/// Ownership and permissions of a new entry; the defaults are those of an installed file.
+struct FakeAccess {
+    std::uint32_t mode = 0; ///< 0: 0644 for a file, 0755 for a folder
+    std::uint32_t owner = 0;
+    std::uint32_t group = 0;
+};
+
 class FakeSystem final : public System {
 public:
-    /// Ownership and permissions of a new entry; the defaults are those of an installed file.
-    struct Access {
-        std::uint32_t mode = 0; ///< 0: 0644 for a file, 0755 for a folder
-        std::uint32_t owner = 0;
-        std::uint32_t group = 0;
-    };
-
     FakeSystem() { add_folder("/"); }
 
     // --- the tree; missing folders above an entry are made with the default access ---------------
 
-    void add_folder(const std::string& path, Access access = {}) {
+    void add_folder(const std::string& path, FakeAccess access = {}) {
         add(path, FileKind::directory, access.mode == 0 ? 0755 : access.mode, access, {});
     }
-    void add_file(const std::string& path, std::string content, Access access = {}) {
+    void add_file(const std::string& path, std::string content, FakeAccess access = {}) {
         add(path, FileKind::regular, access.mode == 0 ? 0644 : access.mode, access,
             std::move(content));
     }
@@ -73,7 +73,7 @@ public:
         add(path, FileKind::symbolic_link, 0777, {}, std::move(target));
     }
     /// A FIFO, socket or device.
-    void add_special(const std::string& path, Access access = {}) {
+    void add_special(const std::string& path, FakeAccess access = {}) {
         add(path, FileKind::other, access.mode == 0 ? 0644 : access.mode, access, {});
     }
     void remove(const std::string& path) { nodes_.erase(path); }
@@ -91,6 +91,7 @@ public:
     // -------------------------------------------------------------------------------------
 
     Identity user{.user = 501, .effective_user = 501, .group = 20, .effective_group = 20};
+    HostFacts host;
     int process = 4711;
     std::uint64_t start_time = 1'000'000;
     std::string executable = "/usr/local/bin/metalrun";
@@ -191,6 +192,10 @@ public:
     }
 
     [[nodiscard]] Identity identity() override { return user; }
+    [[nodiscard]] HostFacts host_facts() override {
+        calls.emplace_back("host_facts");
+        return host;
+    }
     [[nodiscard]] int process_id() override { return process; }
     [[nodiscard]] SysResult<std::uint64_t> process_start_time() override { return start_time; }
     [[nodiscard]] SysResult<std::string> executable_path() override { return executable; }
@@ -224,7 +229,7 @@ private:
         return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
     }
 
-    void add(const std::string& path, FileKind kind, std::uint32_t mode, Access access,
+    void add(const std::string& path, FileKind kind, std::uint32_t mode, FakeAccess access,
              std::string content) {
         if (path != "/" && !nodes_.contains(parent_of(path))) {
             add_folder(parent_of(path));

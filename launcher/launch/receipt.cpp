@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "launch/receipt.hpp"
+
+#include <cerrno>
+
+#include "launch/environment.hpp"
+#include "profile/values.hpp"
+#include "report/text.hpp"
+
+namespace metalrun::launch {
+
+namespace {
+
+constexpr std::uint32_t kPrivateFolder = 0700;
+constexpr std::uint32_t kPrivateFile = 0600;
+constexpr std::uint32_t kOthersMayWrite = 022;
+
+bool make_folders(System& system, const std::string& folder) {
+    if (system.make_directory(folder, kPrivateFolder)) {
+        return true;
+    }
+    const std::size_t slash = folder.find_last_of('/');
+    if (slash == std::string::npos || slash == 0) {
+        return false;
+    }
+    const std::string above = folder.substr(0, slash);
+    if (system.lstat(above)) {
+        return false;
+    }
+    return make_folders(system, above) && system.make_directory(folder, kPrivateFolder).has_value();
+}
+
+std::optional<std::string> absolute_value(std::span<const std::string> environment,
+                                          std::string_view name, std::string_view below) {
+    const auto value = find_variable(environment, name);
+    if (!value || !value->starts_with('/')) {
+        return std::nullopt;
+    }
+    return text::format("{}{}", *value, below);
+}
+
+std::string line(std::string_view key, std::string_view value) {
+    return text::format("{} = {}\n", key, text::basic_string(value));
+}
+
+} // namespace
+
+std::optional<std::string> find_state_folder(std::span<const std::string> environment) {
+    if (auto folder = absolute_value(environment, "METALRUN_STATE_DIR", "")) {
+        return folder;
+    }
+    if (auto folder = absolute_value(environment, "XDG_RUNTIME_DIR", "/metalrun")) {
+        return folder;
+    }
+    return absolute_value(environment, "HOME", "/.local/state/metalrun");
+}
+
+bool ensure_state_folder(System& system, const std::string& folder) {
+    auto status = system.lstat(folder);
+    if (!status && status.error() == ENOENT && make_folders(system, folder)) {
+        status = system.lstat(folder);
+    }
+    return status && status->kind == FileKind::directory &&
+           status->owner == system.identity().effective_user && (status->mode & kOthersMayWrite) == 0;
+}
+
+std::string render_receipt(const ReceiptFacts& facts) {
+    const Plan& plan = *facts.plan;
+    std::string out = "# metalrun: what was started, and what became of it\n";
+    out += line("metalrun", facts.version);
+    out += text::format("pid = {}\nstart_time = {}\n", facts.process_id, facts.start_time);
+    out += line("target", facts.chain->typed);
+    out += line("image", facts.chain->image ? facts.chain->image->path : facts.chain->path);
+    if (facts.chain->image) {
+        out += text::format("device = {}\ninode = {}\n", facts.chain->image->status.device,
+                            facts.chain->image->status.inode);
+    }
+    out += line("profile", plan.profile);
+    out += line("profile_origin", plan.profile_origin);
+    out += line("decision", judge::to_string(facts.verdict->decision));
+    out += line("outcome", judge::to_string(facts.verdict->outcome));
+    if (facts.verdict->reason) {
+        out += line("reason", judge::to_string(*facts.verdict->reason));
+    }
+    if (!facts.library.empty()) {
+        out += line("library", facts.library);
+        out += "[plan]\n";
+        out += text::format("ceiling = {}\nthreadgroup_memory = {}\nworking_set = {}\n", plan.ceiling,
+                            plan.threadgroup_memory.value, plan.working_set.value);
+        out += line("hook", profile::to_string(plan.hook.value));
+        out += line("children", profile::to_string(plan.children.value));
+    }
+    return out + "\n";
+}
+
+std::optional<std::string> write_receipt(System& system, const std::string& folder, int process_id,
+                                         const std::string& content) {
+    std::string path = text::format("{}/{}.toml", folder, process_id);
+    auto written = system.create_file(path, kPrivateFile, content);
+    if (!written && written.error() == EEXIST && system.remove_file(path)) {
+        written = system.create_file(path, kPrivateFile, content);
+    }
+    if (!written) {
+        return std::nullopt;
+    }
+    return path;
+}
+
+} // namespace metalrun::launch

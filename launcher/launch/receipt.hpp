@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// The receipt: a file that names the process before exec, to which the shim appends what happened
+// (metalrun(1), FILES). Nothing ever waits on it, and failing to write it never stops a start.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "judge/verdict.hpp"
+#include "launch/plan.hpp"
+#include "system/system.hpp"
+#include "target/chain.hpp"
+
+namespace metalrun::launch {
+
+/// The folder for receipts by the environment: $METALRUN_STATE_DIR, else (Linux)
+/// $XDG_RUNTIME_DIR/metalrun, else ~/.local/state/metalrun; relative values are ignored. Nothing if
+/// none of them is set.
+[[nodiscard]] std::optional<std::string> find_state_folder(std::span<const std::string> environment);
+
+/// Makes the folder with mode 0700 if it is not there (and, for the last choice, the folders above
+/// it), and checks by lstat that it is a folder of this user that no one else may write.
+[[nodiscard]] bool ensure_state_folder(System& system, const std::string& folder);
+
+struct ReceiptFacts {
+    int process_id = 0;
+    std::uint64_t start_time = 0; ///< System::process_start_time
+    const target::Chain* chain = nullptr;
+    const Plan* plan = nullptr;
+    const judge::Verdict* verdict = nullptr;
+    std::string library; ///< empty unless the decision is inject
+    std::string version;
+};
+
+/// The receipt's first part, TOML.
+[[nodiscard]] std::string render_receipt(const ReceiptFacts& facts);
+
+/// Writes `<folder>/<pid>.toml` (0600, new). A stale file of an earlier process with this number is
+/// replaced. Returns its path, or nothing.
+[[nodiscard]] std::optional<std::string> write_receipt(System& system, const std::string& folder,
+                                                       int process_id, const std::string& content);
+
+} // namespace metalrun::launch

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "system/digest.hpp"
+
+#include <array>
+#include <cerrno>
+#include <vector>
+
+#include "macho/bytes.hpp"
+
+#include <nettle/sha2.h>
+
+namespace metalrun {
+
+std::string sha256_hex(Bytes bytes) {
+    sha256_ctx context{};
+    std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
+    const std::string_view view = as_text(bytes);
+    sha256_init(&context);
+    sha256_update(&context, view.size(),
+                  reinterpret_cast<const std::uint8_t*>(view.data())); // NOLINT(*-reinterpret-cast): nettle's byte type
+    sha256_digest(&context, digest.size(), digest.data());
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string hex;
+    for (const std::uint8_t byte : digest) {
+        hex += kDigits[byte >> 4U];
+        hex += kDigits[byte & 0xFU];
+    }
+    return hex;
+}
+
+SysResult<std::string> sha256_hex(const File& file, std::uint64_t largest) {
+    const std::uint64_t size = file.status().size_bytes;
+    if (size > largest) {
+        return std::unexpected(EFBIG);
+    }
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+    const auto got = file.read_at(0, bytes);
+    if (!got) {
+        return std::unexpected(got.error());
+    }
+    return sha256_hex(Bytes(bytes).first(*got));
+}
+
+} // namespace metalrun
