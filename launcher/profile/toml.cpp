@@ -134,7 +134,7 @@ Table table_of(const ::toml::table& table) {
                                   .value = value_of(node)});
     }
     // toml++ sorts by name.
-    std::ranges::stable_sort(result.entries, [](const Entry& a, const Entry& b) {
+    std::ranges::sort(result.entries, [](const Entry& a, const Entry& b) {
         return std::pair(a.key_at.line, a.key_at.column) <
                std::pair(b.key_at.line, b.key_at.column);
     });

@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: MIT
+//
+// The search for a profile (metalrun(1), PROFILES). The usual start ends in the static tables of
+// the built-in profiles: no folder of the user's, no TOML, a few comparisons.
+#include "profile/catalogue.hpp"
+
+#include "profile/loader.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include <fnmatch.h>
+
+namespace metalrun::profile {
+
+namespace {
+
+constexpr std::string_view kEnding = ".toml";
+
+std::string reason_of(int number) {
+    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
+}
+
+std::string parent_of(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    return std::string(slash == 0 ? "/" : path.substr(0, slash));
+}
+
+std::string file_in(const std::string& folder, std::string_view name) {
+    return text::format("{}/{}{}", folder, name, kEnding);
+}
+
+const BuiltIn* find_built_in(std::string_view name) {
+    const std::span<const BuiltIn> all = built_ins();
+    const auto found = std::ranges::lower_bound(all, name, {}, &BuiltIn::name);
+    return found != all.end() && found->name == name ? &*found : nullptr;
+}
+
+// --- reading a file -----------------------------------------------------------------------------
+
+struct Document {
+    std::string text;
+    std::string real_path;
+};
+
+std::unexpected<Error> cannot(std::string_view verb, const std::string& path,
+                              const std::string& reason) {
+    return fail(
+        {.code = Errc::profile,
+         .message = text::format("cannot {} the profile {}: {}", verb, text::quote(path), reason)});
+}
+
+Result<std::string> read_all(const File& file, const std::string& path) {
+    std::string content(file.status().size_bytes, '\0');
+    std::size_t done = 0;
+    while (done < content.size()) {
+        const auto rest = std::as_writable_bytes(std::span(content).subspan(done));
+        const SysResult<std::size_t> count = file.read_at(done, rest);
+        if (!count) {
+            return cannot("read", path, reason_of(count.error()));
+        }
+        if (*count == 0) {
+            break;
+        }
+        done += *count;
+    }
+    content.resize(done);
+    return content;
+}
+
+Result<Document> read_document(System& system, TrustedFolders& trust, const File& file,
+                               const std::string& path) {
+    const FileStatus& status = file.status();
+    if (status.kind != FileKind::regular) {
+        return cannot("read", path,
+                      status.kind == FileKind::directory ? "it is a folder"
+                                                         : "it is not a regular file");
+    }
+    if (status.size_bytes > kLargestProfileFile) {
+        return cannot("read", path,
+                      text::format("it has {} bytes, the limit is {}", status.size_bytes,
+                                   kLargestProfileFile));
+    }
+    SysResult<std::string> real = system.real_path(path);
+    if (!real) {
+        return cannot("find", path, reason_of(real.error()));
+    }
+    if (Result<void> trusted = trust.check(*real, status, Errc::profile); !trusted) {
+        return fail(std::move(trusted.error()));
+    }
+    Result<std::string> content = read_all(file, path);
+    if (!content) {
+        return fail(std::move(content.error()));
+    }
+    return Document{.text = std::move(*content), .real_path = std::move(*real)};
+}
+
+// A place that this user may not look into has nothing for this user (HOME of another, kept by
+// sudo); a file that is there and cannot be read is an error.
+bool is_absent(System& system, const std::string& path, int number) {
+    return number == ENOENT || number == ENOTDIR ||
+           (number == EACCES && !system.lstat(path).has_value());
+}
+
+Result<std::optional<Document>> find_document(System& system, TrustedFolders& trust,
+                                              const std::string& path) {
+    const SysResult<std::unique_ptr<File>> file = system.open(path);
+    if (!file) {
+        if (is_absent(system, path, file.error())) {
+            return std::nullopt;
+        }
+        return cannot("open", path, reason_of(file.error()));
+    }
+    Result<Document> document = read_document(system, trust, **file, path);
+    if (!document) {
+        return fail(std::move(document.error()));
+    }
+    return std::optional(std::move(*document));
+}
+
+Result<std::optional<Profile>> find_profile(System& system, TrustedFolders& trust,
+                                            const std::string& path) {
+    Result<std::optional<Document>> document = find_document(system, trust, path);
+    if (!document) {
+        return fail(std::move(document.error()));
+    }
+    if (!*document) {
+        return std::nullopt;
+    }
+    Result<Profile> profile =
+        parse_profile((*document)->text, path, parent_of((*document)->real_path));
+    if (!profile) {
+        return fail(std::move(profile.error()));
+    }
+    return std::optional(std::move(*profile));
+}
+
+// A built-in profile, or its file in the share folder if somebody changed that.
+Result<Profile> load_built_in(System& system, TrustedFolders& trust, const std::string& share,
+                              const BuiltIn& built_in) {
+    if (share.empty()) {
+        return built_in.make();
+    }
+    const std::string path = file_in(share, built_in.name);
+    Result<std::optional<Document>> document = find_document(system, trust, path);
+    if (!document) {
+        return fail(std::move(document.error()));
+    }
+    if (!*document) {
+        return built_in.make();
+    }
+    if ((*document)->text == built_in.toml) {
+        Profile profile = built_in.make();
+        profile.origin = path;
+        return profile;
+    }
+    return parse_profile((*document)->text, path, parent_of((*document)->real_path));
+}
+
+Result<Profile> load_file(System& system, TrustedFolders& trust, const std::string& path) {
+    const SysResult<std::unique_ptr<File>> file = system.open(path);
+    if (!file) {
+        return cannot("open", path, reason_of(file.error()));
+    }
+    Result<Document> document = read_document(system, trust, **file, path);
+    if (!document) {
+        return fail(std::move(document.error()));
+    }
+    Result<Profile> profile = parse_profile(document->text, path, parent_of(document->real_path));
+    if (profile && !path.starts_with('/')) {
+        const SysResult<std::string> folder = system.working_directory();
+        profile->origin =
+            folder ? text::format("{}{}{}", *folder, folder->ends_with('/') ? "" : "/", path)
+                   : document->real_path;
+    }
+    return profile;
+}
+
+/// The names of the profiles in a folder, sorted; nothing if there is no such folder.
+Result<std::vector<std::string>> names_in(System& system, const std::string& folder) {
+    std::vector<std::string> names;
+    if (folder.empty()) {
+        return names;
+    }
+    SysResult<std::vector<std::string>> entries = system.list(folder);
+    if (!entries) {
+        if (entries.error() == ENOENT || entries.error() == ENOTDIR || entries.error() == EACCES) {
+            return names;
+        }
+        return fail({.code = Errc::profile,
+                     .message = text::format("cannot list {}: {}", text::quote(folder),
+                                             reason_of(entries.error()))});
+    }
+    for (std::string& entry : *entries) {
+        // Editors leave '.x.toml.swp', '.#x.toml' and 'x.toml~' beside the file.
+        if (entry.ends_with(kEnding) && entry.size() > kEnding.size() && !entry.starts_with('.')) {
+            entry.resize(entry.size() - kEnding.size());
+            names.push_back(std::move(entry));
+        }
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+std::unexpected<Error> unknown_name(System& system, const Places& places, const std::string& name) {
+    std::vector<std::string> known;
+    for (const BuiltIn& built_in : built_ins()) {
+        known.emplace_back(built_in.name);
+    }
+    std::vector<std::string> notes;
+    for (const std::string& folder : {places.user, places.etc, places.share}) {
+        if (const auto names = names_in(system, folder)) {
+            known.insert(known.end(), names->begin(), names->end());
+        }
+        if (!folder.empty()) {
+            notes.push_back(text::format("searched {}", text::quote(file_in(folder, name))));
+        }
+    }
+    std::vector<std::string_view> candidates(known.begin(), known.end());
+    std::string_view similar = text::nearest(name, candidates);
+    for (const std::string_view candidate : candidates) {
+        similar =
+            similar.empty() && !name.empty() && candidate.starts_with(name) ? candidate : similar;
+    }
+    return fail({.code = Errc::profile,
+                 .message = text::format("there is no profile named {}", text::quote(name)),
+                 .notes = std::move(notes),
+                 .help = similar.empty()
+                             ? text::format("'metalrun profile list' shows the profiles; a file in "
+                                            "the current folder is written './{}'",
+                                            text::escape(name))
+                             : text::format("a profile with a similar name exists: {}",
+                                            text::quote(similar))});
+}
+
+// --- matching -----------------------------------------------------------------------------------
+
+constexpr std::size_t kMostLeadingArguments = 8;
+
+/// The first argument, the first two, … as prefixes of one text.
+struct LeadingRuns {
+    std::string text;
+    std::vector<std::size_t> ends;
+};
+
+LeadingRuns leading_runs(std::string_view program, std::span<const std::string> arguments) {
+    LeadingRuns runs;
+    runs.text = program;
+    for (const std::string& argument :
+         arguments.first(std::min(arguments.size(), kMostLeadingArguments))) {
+        runs.text += runs.text.empty() ? "" : " ";
+        runs.text += argument;
+        runs.ends.push_back(runs.text.size());
+    }
+    return runs;
+}
+
+/// A subject as the patterns are compared with it.
+struct Candidates {
+    const std::vector<std::string>& programs;
+    const std::vector<std::string>& libraries;
+    std::vector<LeadingRuns> arguments;
+};
+
+Candidates candidates_of(const Subject& subject) {
+    Candidates candidates{
+        .programs = subject.program_names, .libraries = subject.libraries, .arguments = {}};
+    if (!subject.arguments.empty()) {
+        candidates.arguments.reserve(1 + subject.program_names.size());
+        candidates.arguments.push_back(leading_runs("", subject.arguments));
+        for (const std::string& program : subject.program_names) {
+            candidates.arguments.push_back(leading_runs(program, subject.arguments));
+        }
+    }
+    return candidates;
+}
+
+// Most patterns are a name or a name with one '*' at its end; fnmatch(3) is for the others.
+bool fits(std::string_view pattern, std::string_view word) {
+    const std::size_t special = pattern.find_first_of("*?[\\");
+    if (special == std::string_view::npos) {
+        return pattern == word;
+    }
+    if (!word.starts_with(pattern.substr(0, special))) {
+        return false;
+    }
+    if (special + 1 == pattern.size() && pattern[special] == '*') {
+        return true;
+    }
+    return ::fnmatch(std::string(pattern).c_str(), std::string(word).c_str(), 0) == 0;
+}
+
+template <class Patterns>
+bool fits_any(const Patterns& patterns, std::span<const std::string> words) {
+    return std::ranges::any_of(patterns, [&](std::string_view pattern) {
+        return std::ranges::any_of(words,
+                                   [&](const std::string& word) { return fits(pattern, word); });
+    });
+}
+
+bool fits_a_run(std::string_view pattern, const LeadingRuns& runs) {
+    return std::ranges::any_of(runs.ends, [&](std::size_t end) {
+        return fits(pattern, std::string_view(runs.text).substr(0, end));
+    });
+}
+
+template <class Patterns>
+bool fits_arguments(const Patterns& patterns, const std::vector<LeadingRuns>& arguments) {
+    return std::ranges::any_of(patterns, [&](std::string_view pattern) {
+        return std::ranges::any_of(
+            arguments, [&](const LeadingRuns& runs) { return fits_a_run(pattern, runs); });
+    });
+}
+
+template <class Patterns> struct Matcher {
+    const Patterns& programs;
+    const Patterns& arguments;
+    const Patterns& libraries;
+    bool is_unsafe;
+};
+
+// 0: does not fit. The more specific kind of pattern counts first, unsafe second.
+template <class Patterns>
+unsigned rank_of(const Matcher<Patterns>& match, const Candidates& candidates) {
+    unsigned kind = 0;
+    if (fits_arguments(match.arguments, candidates.arguments)) {
+        kind = 3;
+    } else if (fits_any(match.libraries, candidates.libraries)) {
+        kind = 2;
+    } else if (fits_any(match.programs, candidates.programs)) {
+        kind = 1;
+    }
+    return kind == 0 ? 0 : 2 * kind + (match.is_unsafe ? 1 : 0);
+}
+
+unsigned rank_of(const Profile& profile, const Candidates& candidates) {
+    return rank_of<std::vector<std::string>>(
+        {.programs = profile.match.programs,
+         .arguments = profile.match.arguments,
+         .libraries = profile.match.libraries,
+         .is_unsafe = profile.workload.status == WorkloadStatus::unsafe},
+        candidates);
+}
+
+unsigned rank_of(const BuiltIn& built_in, const Candidates& candidates) {
+    return rank_of<std::span<const std::string_view>>(
+        {.programs = built_in.match_programs,
+         .arguments = built_in.match_arguments,
+         .libraries = built_in.match_libraries,
+         .is_unsafe = built_in.status == WorkloadStatus::unsafe},
+        candidates);
+}
+
+/// The best match of one place so far.
+struct Best {
+    unsigned rank = 0;
+    std::optional<Profile> profile;    ///< one of a file, or
+    const BuiltIn* built_in = nullptr; ///< a built-in one
+    std::string origin;
+    std::string rival; ///< origin of another with the same rank
+
+    // True if an entry of this rank is the new best.
+    bool consider(unsigned other_rank, std::string_view other_origin) {
+        if (other_rank == 0 || other_rank < rank) {
+            return false;
+        }
+        if (other_rank == rank) {
+            rival = other_origin;
+            return false;
+        }
+        rank = other_rank;
+        origin = other_origin;
+        rival.clear();
+        profile.reset();
+        built_in = nullptr;
+        return true;
+    }
+};
+
+std::unexpected<Error> tie(const Best& best) {
+    return fail({.code = Errc::profile,
+                 .message = text::format("the profiles {} and {} match this target alike",
+                                         text::quote(best.origin), text::quote(best.rival)),
+                 .help = "choose one with '--profile'"});
+}
+
+enum class Skip : std::uint8_t { nothing, built_in_names };
+
+Result<void> consider_folder(System& system, TrustedFolders& trust, const std::string& folder,
+                             Skip skip, std::pair<const Candidates&, Best&> search) {
+    const Result<std::vector<std::string>> names = names_in(system, folder);
+    if (!names) {
+        return fail(names.error());
+    }
+    for (const std::string& name : *names) {
+        if (skip == Skip::built_in_names && find_built_in(name) != nullptr) {
+            continue;
+        }
+        Result<std::optional<Profile>> profile = find_profile(system, trust, file_in(folder, name));
+        if (!profile) {
+            return fail(std::move(profile.error()));
+        }
+        auto& [candidates, best] = search;
+        if (*profile && best.consider(rank_of(**profile, candidates), (*profile)->origin)) {
+            best.profile = std::move(*profile);
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+Places find_places(System& system, std::span<const std::string> environment,
+                   const std::string& executable) {
+    // The first definition counts, as for getenv(3); an empty or relative value means nothing.
+    const auto folder_in = [&](std::string_view name) -> std::string_view {
+        const auto found = std::ranges::find_if(
+            environment, [&](std::string_view entry) { return entry.starts_with(name); });
+        const std::string_view value = found == environment.end()
+                                           ? std::string_view{}
+                                           : std::string_view(*found).substr(name.size());
+        return value.starts_with('/') ? value : std::string_view{};
+    };
+    Places places;
+    const std::string_view home = folder_in("HOME=");
+    const std::string_view config = folder_in("XDG_CONFIG_HOME=");
+    if (!config.empty()) {
+        places.user = text::format("{}/metalrun", config);
+    } else if (!home.empty()) {
+        places.user = text::format("{}/.config/metalrun", home);
+    }
+    if (!places.user.empty() && system.identity().effective_user == 0) {
+        const SysResult<FileStatus> status = system.stat(places.user);
+        if (!status || status->owner != 0) {
+            places.user.clear();
+        }
+    }
+    if (executable.starts_with('/')) {
+        std::string prefix = parent_of(parent_of(executable));
+        prefix = prefix == "/" ? "" : prefix;
+        places.etc = prefix + "/etc/metalrun";
+        places.share = prefix + "/share/metalrun/profiles";
+    }
+    return places;
+}
+
+Catalogue::Catalogue(System& system, Places places, TrustedFolders& trust)
+    : system_(system), places_(std::move(places)), trust_(trust) {}
+
+Result<Profile> Catalogue::load(const std::string& name_or_file) {
+    if (name_or_file.find('/') != std::string::npos || name_or_file.ends_with(kEnding)) {
+        return load_file(system_, trust_, name_or_file);
+    }
+    for (const std::string& folder : {places_.user, places_.etc}) {
+        if (folder.empty()) {
+            continue;
+        }
+        Result<std::optional<Profile>> profile =
+            find_profile(system_, trust_, file_in(folder, name_or_file));
+        if (!profile) {
+            return fail(std::move(profile.error()));
+        }
+        if (*profile) {
+            return std::move(**profile);
+        }
+    }
+    if (const BuiltIn* built_in = find_built_in(name_or_file)) {
+        return load_built_in(system_, trust_, places_.share, *built_in);
+    }
+    if (!places_.share.empty()) {
+        Result<std::optional<Profile>> profile =
+            find_profile(system_, trust_, file_in(places_.share, name_or_file));
+        if (!profile) {
+            return fail(std::move(profile.error()));
+        }
+        if (*profile) {
+            return std::move(**profile);
+        }
+    }
+    return unknown_name(system_, places_, name_or_file);
+}
+
+Result<std::optional<Profile>> Catalogue::find_match(const Subject& subject) {
+    const Candidates candidates = candidates_of(subject);
+    for (const std::string& folder : {places_.user, places_.etc}) {
+        Best best;
+        Result<void> done =
+            consider_folder(system_, trust_, folder, Skip::nothing, {candidates, best});
+        if (!done) {
+            return fail(std::move(done.error()));
+        }
+        if (!best.rival.empty()) {
+            return tie(best);
+        }
+        if (best.profile) {
+            return std::move(best.profile);
+        }
+    }
+    Best best;
+    for (const BuiltIn& built_in : built_ins()) {
+        if (best.consider(rank_of(built_in, candidates), built_in.name)) {
+            best.built_in = &built_in;
+        }
+    }
+    Result<void> done =
+        consider_folder(system_, trust_, places_.share, Skip::built_in_names, {candidates, best});
+    if (!done) {
+        return fail(std::move(done.error()));
+    }
+    if (!best.rival.empty()) {
+        return tie(best);
+    }
+    if (best.built_in == nullptr) {
+        return std::move(best.profile);
+    }
+    Result<Profile> profile = load_built_in(system_, trust_, places_.share, *best.built_in);
+    if (!profile) {
+        return fail(std::move(profile.error()));
+    }
+    return std::optional(std::move(*profile));
+}
+
+std::vector<Catalogue::Entry> Catalogue::list() {
+    std::map<std::string, Entry> found;
+    const auto add = [&](const std::string& name, const std::string& origin,
+                         Result<Profile> profile) {
+        if (profile) {
+            const std::string from = profile->origin;
+            found.try_emplace(name, name, from, std::move(profile));
+        } else {
+            found.try_emplace(name, name, origin, std::move(profile));
+        }
+    };
+    for (const std::string& folder : {places_.user, places_.etc, places_.share}) {
+        const Result<std::vector<std::string>> names = names_in(system_, folder);
+        for (std::size_t i = 0; names && i < names->size(); ++i) {
+            const std::string& name = (*names)[i];
+            if (!found.contains(name) && (folder != places_.share || !find_built_in(name))) {
+                const std::string path = file_in(folder, name);
+                add(name, path, load_file(system_, trust_, path));
+            }
+        }
+    }
+    for (const BuiltIn& built_in : built_ins()) {
+        const std::string name(built_in.name);
+        if (!found.contains(name)) {
+            add(name, file_in(places_.share, name),
+                load_built_in(system_, trust_, places_.share, built_in));
+        }
+    }
+    std::vector<Entry> entries;
+    entries.reserve(found.size());
+    for (auto& [name, entry] : found) {
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+} // namespace metalrun::profile
