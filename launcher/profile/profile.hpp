@@ -79,10 +79,11 @@ struct Policy {
     bool operator==(const Policy&) const = default;
 };
 
+/// A profile fits if any of its patterns does.
 struct Match {
-    std::vector<std::string> programs; ///< shell patterns on base names
-    std::vector<std::string>
-        arguments; ///< shell patterns on the leading arguments, joined by blanks
+    std::vector<std::string> programs;  ///< shell patterns on base names
+    std::vector<std::string> arguments; ///< shell patterns on the leading arguments, joined by
+                                        ///< blanks, alone and with the program's name before them
     std::vector<std::string> libraries; ///< shell patterns on the base names of needed libraries
     bool operator==(const Match&) const = default;
 };
