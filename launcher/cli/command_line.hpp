@@ -50,6 +50,7 @@ struct Request {
     bool json = false;
     bool verbose = false;
     bool quiet = false;
+    bool masquerades = false; ///< started through a link named like the target
     std::vector<std::string> operands; ///< run: the target and its arguments
 };
 

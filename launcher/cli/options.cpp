@@ -136,6 +136,13 @@ Command command_of(std::string_view word) {
     return found == kCommands.end() ? Command::run : found->second;
 }
 
+std::string_view to_string(Command command) {
+    const auto* const found = std::find_if(kCommands.begin(), kCommands.end(), [&](const auto& entry) {
+        return entry.second == command;
+    });
+    return found == kCommands.end() ? std::string_view("run") : found->first;
+}
+
 std::uint16_t bit_of(Command command) {
     switch (command) {
     case Command::run:

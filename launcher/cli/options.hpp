@@ -52,6 +52,9 @@ struct Option {
 /// The command that a bare first operand names, or `run` if it names none.
 [[nodiscard]] Command command_of(std::string_view word);
 
+/// The word for a command.
+[[nodiscard]] std::string_view to_string(Command command);
+
 /// The CommandSet bit of a command.
 [[nodiscard]] std::uint16_t bit_of(Command command);
 

@@ -20,14 +20,14 @@ std::uint64_t number_of(const json::object& object, std::string_view key) {
 
 } // namespace
 
-Result<DeviceAnswers> parse_device_answers(std::string_view text) {
+Result<DeviceAnswers> parse_device_answers(std::string_view printed) {
     boost::system::error_code wrong;
-    const json::value document = json::parse(text, wrong);
+    const json::value document = json::parse(printed, wrong);
     const json::object* object = wrong ? nullptr : document.if_object();
     if (object == nullptr) {
         return fail({.code = Errc::system,
                      .message = text::format("the probe's answer is not a JSON object: {}",
-                                             text::quote(text.substr(0, 80)))});
+                                             text::quote(printed.substr(0, 80)))});
     }
     DeviceAnswers answers;
     if (const json::value* device = object->if_contains("device"); device != nullptr) {
@@ -42,7 +42,7 @@ Result<DeviceAnswers> parse_device_answers(std::string_view text) {
     answers.apple_family = static_cast<std::uint16_t>(number_of(*object, "apple_family"));
     answers.threadgroup_memory = number_of(*object, "max_threadgroup_memory_length");
     answers.working_set = number_of(*object, "recommended_max_working_set_size");
-    answers.raw = std::string(text);
+    answers.raw = std::string(printed);
     return answers;
 }
 

@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "macho/bytes.hpp"
+#include "system/privilege.hpp"
 
 namespace metalrun {
 
@@ -349,6 +351,10 @@ public:
 };
 
 } // namespace
+
+bool has_borrowed_rights() {
+    return ::getauxval(AT_SECURE) != 0;
+}
 
 std::unique_ptr<System> make_system() {
     return std::make_unique<Linux>();

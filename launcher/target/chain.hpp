@@ -50,6 +50,7 @@ struct SearchPath {
     std::string path;        ///< value of PATH, or confstr(_CS_PATH) when there is none
     bool is_default = false; ///< there was no PATH
     std::string home;        ///< for the hint about ~/.local/bin; may be empty
+    std::optional<FileStatus> skip = {}; ///< leave out this file and all that carry metalrun's marker
 };
 
 /// The candidate files for `name` in PATH, in order, that exist; an empty entry is skipped and a

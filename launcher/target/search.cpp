@@ -5,6 +5,22 @@
 
 namespace metalrun::target {
 
+namespace {
+
+// The running metalrun, or another build of it: same file, or the marker.
+bool is_metalrun(System& system, const std::string& path, const FileStatus& status,
+                 const FileStatus& own) {
+    if (status.device == own.device && status.inode == own.inode) {
+        return true;
+    }
+    const auto file = system.open(path);
+    const auto facts = file ? elf::read_facts(**file)
+                            : std::expected<elf::Facts, elf::Malformed>(elf::Facts{});
+    return facts && facts->marker == "launcher";
+}
+
+} // namespace
+
 std::string base_name(const std::string& path) {
     const std::size_t end = path.find_last_not_of('/');
     if (end == std::string::npos) {
@@ -32,6 +48,9 @@ std::vector<Candidate> find_candidates(System& system, const std::string& name,
         path += name;
         const auto status = system.stat(path);
         if (!status || status->kind == FileKind::directory) {
+            continue;
+        }
+        if (search.skip && is_metalrun(system, path, *status, *search.skip)) {
             continue;
         }
         const bool executable = system.is_executable(path).value_or(false);

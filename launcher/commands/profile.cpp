@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "commands/profile.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "profile/values.hpp"
+#include "report/plan_text.hpp"
+#include "report/text.hpp"
+
+namespace metalrun::commands {
+
+namespace {
+
+using profile::Catalogue;
+
+std::string first_line(const Error& error) {
+    return error.message.substr(0, error.message.find('\n'));
+}
+
+std::string list_line(const Catalogue::Entry& entry) {
+    std::string name = text::escape(entry.name);
+    name.resize(std::max<std::size_t>(name.size(), 21), ' ');
+    if (!entry.profile) {
+        return text::format("{} broken       {}\n", name, first_line(entry.profile.error()));
+    }
+    const auto status = entry.profile->workload.status.value_or(profile::WorkloadStatus::untested);
+    std::string word(profile::to_string(status));
+    word.resize(std::max<std::size_t>(word.size(), 12), ' ');
+    return text::format("{} {} {}  ({})\n", name, word, entry.profile->description,
+                        text::escape(entry.origin));
+}
+
+std::string list_json(const std::vector<Catalogue::Entry>& entries) {
+    std::string out;
+    for (const Catalogue::Entry& entry : entries) {
+        out += text::format("{}{{\"name\": {}, \"origin\": {}, ", out.empty() ? "" : ", ",
+                            text::basic_string(entry.name), text::basic_string(entry.origin));
+        if (entry.profile) {
+            const auto status =
+                entry.profile->workload.status.value_or(profile::WorkloadStatus::untested);
+            out += text::format("\"status\": {}, \"description\": {}}}",
+                                text::basic_string(profile::to_string(status)),
+                                text::basic_string(entry.profile->description));
+        } else {
+            out += text::format("\"error\": {}}}", text::basic_string(entry.profile.error().message));
+        }
+    }
+    return text::format("{{\"profiles\": [{}]}}\n", out);
+}
+
+Result<ExitStatus> list(const Session& session, const cli::Request& request, Catalogue& catalogue) {
+    const auto entries = catalogue.list();
+    if (request.json) {
+        session.print(list_json(entries));
+    }
+    bool broken = false;
+    for (const Catalogue::Entry& entry : entries) {
+        broken = broken || !entry.profile;
+        if (!request.json) {
+            session.print(list_line(entry));
+        }
+    }
+    return broken ? ExitStatus::negative : ExitStatus::success;
+}
+
+Result<ExitStatus> show(const Session& session, const cli::Request& request, Catalogue& catalogue) {
+    if (request.operands.size() > 2) {
+        return fail({.code = Errc::usage, .message = "'profile show' takes one profile"});
+    }
+    cli::Request asked = request;
+    if (request.operands.size() == 2) {
+        asked.policy.profile = request.operands[1];
+    }
+    auto named = load_explicit_profile(session, asked, catalogue);
+    if (!named) {
+        return fail(std::move(named.error()));
+    }
+    auto chosen =
+        *named ? Result<profile::Profile>(std::move(**named)) : catalogue.load("default");
+    if (!chosen) {
+        return fail(std::move(chosen.error()));
+    }
+    auto plan = launch::make_plan(*chosen, asked, session.host, session.installed_shim());
+    if (!plan) {
+        return fail(std::move(plan.error()));
+    }
+    session.print(request.json ? report::render_values_json(*plan) : report::render_values(*plan));
+    return ExitStatus::success;
+}
+
+Result<ExitStatus> lint(const Session& session, const cli::Request& request, Catalogue& catalogue) {
+    if (request.operands.size() < 2) {
+        return fail({.code = Errc::usage, .message = "'profile lint' needs at least one FILE"});
+    }
+    bool broken = false;
+    for (auto file = request.operands.begin() + 1; file != request.operands.end(); ++file) {
+        const auto loaded = catalogue.load(*file);
+        if (loaded) {
+            session.print(text::format("{}: ok\n", text::escape(*file)));
+            continue;
+        }
+        broken = true;
+        session.print_error(report::render(loaded.error(), session.colour));
+    }
+    return broken ? ExitStatus::negative : ExitStatus::success;
+}
+
+} // namespace
+
+Result<ExitStatus> profile_command(const Session& session, const cli::Request& request) {
+    profile::TrustedFolders trust(session.system, session.executable_status.owner);
+    Catalogue catalogue(
+        session.system, profile::find_places(session.system, session.environment, session.executable),
+        trust);
+    const std::string verb = request.operands.empty() ? std::string{} : request.operands.front();
+    if (verb == "list" && request.operands.size() == 1) {
+        return list(session, request, catalogue);
+    }
+    if (verb == "show") {
+        return show(session, request, catalogue);
+    }
+    if (verb == "lint") {
+        return lint(session, request, catalogue);
+    }
+    return fail({.code = Errc::usage,
+                 .message = verb.empty() ? std::string("'profile' needs one of: list, show, lint")
+                                         : text::format("'profile' knows list, show and lint, not {}",
+                                                        text::quote(verb)),
+                 .help = "'metalrun profile --help' explains them"});
+}
+
+} // namespace metalrun::commands

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+#include "commands/run.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "launch/receipt.hpp"
+#include "report/plan_text.hpp"
+#include "report/text.hpp"
+#include "target/chain.hpp"
+#include "target/shim.hpp"
+#include "version.hpp"
+
+namespace metalrun::commands {
+
+namespace {
+
+// One start on its way from the request to exec.
+struct Start {
+    const Session& session;
+    const cli::Request& request;
+    std::string working_directory; ///< before -C; empty if it cannot be told
+    std::optional<std::string> shim_option; ///< --shim, absolute
+    std::optional<profile::Profile> named;  ///< by --profile or $METALRUN_PROFILE
+};
+
+std::string error_text(int number) {
+    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
+}
+
+Result<void> change_directory(const Start& start) {
+    const auto& folder = start.request.chdir;
+    if (!folder) {
+        return {};
+    }
+    if (const auto changed = start.session.system.change_directory(*folder); !changed) {
+        return fail({.code = Errc::usage,
+                     .message = text::format("cannot change to {}: {}", text::quote(*folder),
+                                             error_text(changed.error()))});
+    }
+    return {};
+}
+
+// PATH as the target will see it, as far as the user himself asked for changes.
+target::SearchPath search_path(const Start& start) {
+    std::vector<std::string> environment;
+    for (const char* name : {"PATH", "HOME"}) {
+        if (const auto value = launch::find_variable(start.session.environment, name)) {
+            environment.push_back(text::format("{}={}", name, *value));
+        }
+    }
+    if (start.named) {
+        for (const std::string& name : start.named->environment.unset) {
+            launch::apply_change(environment, name, std::nullopt);
+        }
+        for (const auto& [name, value] : start.named->environment.set) {
+            launch::apply_change(environment, name, value);
+        }
+    }
+    for (const cli::EnvironmentChange& change : start.request.environment) {
+        launch::apply_change(environment, change.name, change.value);
+    }
+    const auto path = launch::find_variable(environment, "PATH");
+    return {.path = path ? std::string(*path) : start.session.system.default_search_path(),
+            .is_default = !path.has_value(),
+            .home = std::string(launch::find_variable(environment, "HOME").value_or("")),
+            .skip = start.request.masquerades ? std::optional(start.session.executable_status)
+                                              : std::nullopt};
+}
+
+Result<profile::Profile> choose_profile(const Start& start, const target::Chain& chain,
+                                        profile::Catalogue& catalogue) {
+    if (start.named) {
+        return *start.named;
+    }
+    const auto& operands = start.request.operands;
+    profile::Subject subject{.program_names = chain.names,
+                             .arguments = {operands.begin() + 1, operands.end()}};
+    if (chain.image && chain.image->elf) {
+        for (const std::string& library : chain.image->elf->needed) {
+            subject.libraries.push_back(target::base_name(library));
+        }
+    }
+    auto match = catalogue.find_match(subject);
+    if (!match) {
+        return fail(std::move(match.error()));
+    }
+    if (*match) {
+        return std::move(**match);
+    }
+    return catalogue.load("default");
+}
+
+// What is known of a start when it is judged.
+struct Judged {
+    target::Chain chain;
+    launch::Plan plan;
+    std::optional<judge::ShimFacts> shim;
+    launch::Insertion insertion;
+    judge::Verdict verdict;
+};
+
+void give_verdict(const Session& session, Judged& judged, const std::string& working_directory,
+                  profile::TrustedFolders& trust) {
+    judge::Question question{.chain = judged.chain, .host = session.host, .plan = judged.plan};
+    if (judge::needs_shim(question)) {
+        judged.shim = target::inspect_shim(session.system, judged.plan.shim.value,
+                                           judged.plan.shim_sha256.empty()
+                                               ? target::Digest::not_needed
+                                               : target::Digest::needed,
+                                           trust);
+        question.shim = &*judged.shim;
+    }
+    const FileStatus* own =
+        judged.shim && judged.shim->open_error == 0 ? &judged.shim->status : nullptr;
+    judged.insertion = read_inherited_insertion(session, working_directory, own);
+    question.insertion = &judged.insertion;
+    judged.verdict = judge::judge(question);
+}
+
+// True if what was judged is still what is there (device, inode, size, modification and change time).
+bool is_unchanged(System& system, const Judged& judged) {
+    for (const target::Link& link : judged.chain.links) {
+        if (system.stat(link.path).value_or(FileStatus{}) != link.status) {
+            return false;
+        }
+    }
+    return !judged.shim || judged.verdict.decision != judge::Decision::inject ||
+           system.stat(judged.shim->path).value_or(FileStatus{}) == judged.shim->status;
+}
+
+void report_findings(const Start& start, const Judged& judged) {
+    const Session& session = start.session;
+    if (start.request.quiet) {
+        return;
+    }
+    const judge::Finding* deciding = judged.verdict.deciding();
+    if (judged.verdict.decision == judge::Decision::stock && deciding != nullptr) {
+        const bool instead = deciding->step != judge::Step::stock;
+        session.print_error(report::render_note(
+            (instead ? "starting without the shim: " : "") + deciding->message,
+            judge::to_string(deciding->id), session.colour));
+    }
+    for (const judge::Finding& finding : judged.verdict.findings) {
+        const bool shown = finding.severity == judge::Severity::warning || start.request.verbose;
+        if (shown && finding.step == judge::Step::none &&
+            judged.verdict.decision == judge::Decision::inject) {
+            session.print_error(report::render(finding, session.colour));
+        }
+    }
+    const launch::Plan& plan = judged.plan;
+    if (plan.above_host && judged.verdict.decision == judge::Decision::inject) {
+        session.print_error(report::render_note(
+            text::format("the ceiling {} is above the family of this chip, {}", plan.ceiling,
+                         text::quote(session.host.chip)),
+            {}, session.colour));
+    }
+}
+
+std::optional<std::string> leave_receipt(const Start& start, const Judged& judged) {
+    System& system = start.session.system;
+    const auto folder = launch::find_state_folder(start.session.environment);
+    if (!folder || !launch::ensure_state_folder(system, *folder)) {
+        return std::nullopt;
+    }
+    const bool injects = judged.verdict.decision == judge::Decision::inject;
+    const int process_id = system.process_id();
+    return launch::write_receipt(
+        system, *folder, process_id,
+        launch::render_receipt({.process_id = process_id,
+                                .start_time = system.process_start_time().value_or(0),
+                                .chain = &judged.chain,
+                                .plan = &judged.plan,
+                                .verdict = &judged.verdict,
+                                .library = injects ? judged.shim->path : std::string{},
+                                .version = kVersion}));
+}
+
+ExecRequest compose_exec(const Start& start, const Judged& judged,
+                         const std::optional<std::string>& receipt) {
+    const auto& operands = start.request.operands;
+    std::optional<launch::ShimSettings> settings;
+    if (judged.verdict.decision == judge::Decision::inject) {
+        settings = {.library = judged.shim->path,
+                    .receipt = receipt.value_or(std::string{}),
+                    .verbose = start.request.verbose,
+                    .children_inherit =
+                        judged.plan.children.value != profile::Children::stock};
+    }
+    ExecRequest exec{.path = judged.chain.path, .arguments = operands};
+    exec.arguments.front() = start.request.argv0.value_or(operands.front());
+    exec.environment = launch::compose_environment(start.session.environment, judged.plan,
+                                                   judged.insertion, start.session.host.kernel,
+                                                   settings);
+    return exec;
+}
+
+Error exec_failed(const Judged& judged, const ExecRequest& exec, int number) {
+    for (const judge::Finding& finding : judged.verdict.findings) {
+        if (number == ENOEXEC && finding.id == judge::FindingId::wrong_architecture) {
+            return report::to_error(finding, Errc::refused);
+        }
+    }
+    return {.code = number == ENOENT ? Errc::not_found : Errc::refused,
+            .message = text::format("cannot run {}: {}", text::quote(exec.path), error_text(number)),
+            .help = number == E2BIG ? "the arguments and the environment together are too long" : ""};
+}
+
+Error refusal(const Judged& judged) {
+    const judge::Finding& deciding = *judged.verdict.deciding();
+    Error error = report::to_error(deciding, judge::errc_of(deciding));
+    for (const judge::Finding& finding : judged.verdict.findings) {
+        if (&finding != &deciding && finding.severity == judge::Severity::error) {
+            error.notes.push_back(text::format("also: {} [{}]", finding.message,
+                                               judge::to_string(finding.id)));
+        }
+    }
+    return error;
+}
+
+struct Rooms {
+    profile::TrustedFolders& trust;
+    profile::Catalogue& catalogue;
+};
+
+// Everything from the name to the verdict.
+Result<Judged> prepare(const Start& start, const Rooms& rooms) {
+    const Session& session = start.session;
+    Judged judged{.chain = target::resolve(session.system, start.request.operands.front(),
+                                           search_path(start))};
+    auto chosen = choose_profile(start, judged.chain, rooms.catalogue);
+    if (!chosen) {
+        return fail(std::move(chosen.error()));
+    }
+    auto plan = launch::make_plan(*chosen, start.request, session.host, session.installed_shim());
+    if (!plan) {
+        return fail(std::move(plan.error()));
+    }
+    judged.plan = std::move(*plan);
+    give_verdict(session, judged, start.working_directory, rooms.trust);
+    return judged;
+}
+
+Result<ExitStatus> print_plan(const Start& start, const Judged& judged) {
+    start.session.print(report::render_plan(judged.plan, judged.verdict, judged.chain,
+                                            compose_exec(start, judged, std::nullopt)));
+    if (judged.verdict.decision == judge::Decision::refuse) {
+        return fail(refusal(judged));
+    }
+    return ExitStatus::success;
+}
+
+// Becomes the target, or says why not. Nothing at all: what was judged changed meanwhile.
+std::optional<Error> become_target(const Start& start, const Judged& judged) {
+    System& system = start.session.system;
+    const auto receipt = leave_receipt(start, judged);
+    const ExecRequest exec = compose_exec(start, judged, receipt);
+    report_findings(start, judged);
+    if (start.request.verbose && !start.request.quiet) {
+        start.session.print_error(report::render_start(judged.plan, judged.verdict, exec));
+    }
+    std::optional<Error> failure;
+    if (is_unchanged(system, judged)) {
+        const int number = system.exec(exec);
+        failure = exec_failed(judged, exec, number);
+    }
+    if (receipt) {
+        static_cast<void>(system.remove_file(*receipt)); // the process it names never came to be
+    }
+    return failure;
+}
+
+// A file that changes under us is judged once more; twice is no accident.
+Result<ExitStatus> start_target(const Start& start, const Rooms& rooms) {
+    constexpr int kAttempts = 2;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        auto judged = prepare(start, rooms);
+        if (!judged) {
+            return fail(std::move(judged.error()));
+        }
+        if (start.request.dry_run) {
+            return print_plan(start, *judged);
+        }
+        if (judged->verdict.decision == judge::Decision::refuse) {
+            return fail(refusal(*judged));
+        }
+        if (auto failure = become_target(start, *judged)) {
+            return fail(std::move(*failure));
+        }
+    }
+    return fail({.code = Errc::refused,
+                 .message = text::format("{} or the shim changed twice while it was judged; nothing "
+                                         "was started",
+                                         text::quote(start.request.operands.front())),
+                 .help = "start it again when its file is no longer being replaced"});
+}
+
+} // namespace
+
+Result<ExitStatus> run(const Session& session, const cli::Request& asked) {
+    cli::Request request = asked;
+    Start start{.session = session, .request = request};
+    start.working_directory = session.system.working_directory().value_or(std::string{});
+    profile::TrustedFolders trust(session.system, session.executable_status.owner);
+    profile::Catalogue catalogue(
+        session.system, profile::find_places(session.system, session.environment, session.executable),
+        trust);
+    auto named = load_explicit_profile(session, request, catalogue);
+    if (!named) {
+        return fail(std::move(named.error()));
+    }
+    start.named = std::move(*named);
+    if (request.policy.shim) {
+        auto absolute = make_absolute(session.system, *request.policy.shim);
+        if (!absolute) {
+            return fail(std::move(absolute.error()));
+        }
+        request.policy.shim = std::move(*absolute);
+    }
+    if (auto changed = change_directory(start); !changed) {
+        return fail(std::move(changed.error()));
+    }
+    return start_target(start, {.trust = trust, .catalogue = catalogue});
+}
+
+std::optional<cli::Request> masquerade(const Session& session, const std::vector<std::string>& argv) {
+    const std::string name = argv.empty() ? std::string{} : target::base_name(argv.front());
+    if (name.empty() || name == "metalrun" || name == target::base_name(session.executable)) {
+        return std::nullopt;
+    }
+    std::string link = argv.front();
+    if (link.find('/') == std::string::npos) {
+        const auto path = launch::find_variable(session.environment, "PATH");
+        const auto candidates = target::find_candidates(
+            session.system, link,
+            {.path = path ? std::string(*path) : session.system.default_search_path()});
+        if (candidates.empty()) {
+            return std::nullopt;
+        }
+        link = candidates.back().path;
+    }
+    const auto itself = session.system.lstat(link);
+    const auto behind = session.system.stat(link);
+    const bool is_link = itself && itself->kind == FileKind::symbolic_link && behind &&
+                         behind->device == session.executable_status.device &&
+                         behind->inode == session.executable_status.inode;
+    if (!is_link) {
+        return std::nullopt;
+    }
+    cli::Request request;
+    request.operands = argv;
+    request.operands.front() = name;
+    request.masquerades = true;
+    return request;
+}
+
+} // namespace metalrun::commands

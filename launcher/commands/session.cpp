@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "commands/session.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "report/text.hpp"
+#include "target/shim.hpp"
+
+namespace metalrun::commands {
+
+namespace {
+
+constexpr int kStandardOutput = 1;
+constexpr int kStandardError = 2;
+
+std::string folder_above(const std::string& path) {
+    const std::size_t slash = path.find_last_of('/');
+    return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+} // namespace
+
+std::string Session::installed_shim() const {
+    return prefix + "/lib/metalrun/libmetalrun_shim" +
+           (host.kernel == HostFacts::Kernel::linux ? ".so" : ".dylib");
+}
+
+std::string Session::probe() const {
+    return prefix + "/libexec/metalrun/metalrun-probe";
+}
+
+void Session::print(std::string_view text) const {
+    system.write(kStandardOutput, text);
+}
+
+void Session::print_error(std::string_view text) const {
+    system.write(kStandardError, text);
+}
+
+Result<Session> open_session(System& system, std::vector<std::string> environment) {
+    Session session{.system = system, .environment = std::move(environment)};
+    auto executable = system.executable_path();
+    if (!executable) {
+        return fail({.code = Errc::system,
+                     .message = text::format("cannot tell where metalrun is installed: {}",
+                                             std::strerror(executable.error()))}); // NOLINT(concurrency-mt-unsafe)
+    }
+    session.executable = std::move(*executable);
+    session.executable_status = system.stat(session.executable).value_or(FileStatus{});
+    session.prefix = folder_above(folder_above(session.executable));
+    session.host = system.host_facts();
+    const bool plain = launch::find_variable(session.environment, "NO_COLOR").value_or("") != "";
+    if (!plain && system.is_terminal(kStandardError)) {
+        session.colour = report::Colour::on;
+    }
+    return session;
+}
+
+Result<std::optional<profile::Profile>> load_explicit_profile(const Session& session,
+                                                              const cli::Request& request,
+                                                              profile::Catalogue& catalogue) {
+    std::optional<std::string> named = request.policy.profile;
+    if (!named) {
+        if (const auto value = launch::find_variable(session.environment, "METALRUN_PROFILE");
+            value && !value->empty()) {
+            named = std::string(*value);
+        }
+    }
+    if (!named) {
+        return std::nullopt;
+    }
+    auto loaded = catalogue.load(*named);
+    if (!loaded) {
+        return fail(std::move(loaded.error()));
+    }
+    return std::optional(std::move(*loaded));
+}
+
+Result<std::string> make_absolute(System& system, const std::string& path) {
+    if (path.starts_with('/')) {
+        return path;
+    }
+    const auto folder = system.working_directory();
+    if (!folder) {
+        return fail({.code = Errc::system,
+                     .message = text::format("cannot tell what {} is relative to: the current directory: {}",
+                                             text::quote(path),
+                                             std::strerror(folder.error())), // NOLINT(concurrency-mt-unsafe)
+                     .help = "give an absolute path"});
+    }
+    return *folder == "/" ? "/" + path : *folder + "/" + path;
+}
+
+launch::Insertion read_inherited_insertion(const Session& session,
+                                           const std::string& working_directory,
+                                           const FileStatus* chosen_shim) {
+    const auto kernel = session.host.kernel;
+    const auto value =
+        launch::find_variable(session.environment, launch::insertion_variable(kernel));
+    if (!value) {
+        return {};
+    }
+    return launch::read_insertion(*value, kernel, working_directory, [&](const std::string& path) {
+        return target::is_known_shim(session.system, path, chosen_shim);
+    });
+}
+
+} // namespace metalrun::commands

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// What every command knows before it begins: the system, the inherited environment, where metalrun
+// is installed, and who may be trusted.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command_line.hpp"
+#include "judge/judge.hpp"
+#include "launch/environment.hpp"
+#include "launch/plan.hpp"
+#include "profile/catalogue.hpp"
+#include "profile/trust.hpp"
+#include "report/diagnostic.hpp"
+#include "result.hpp"
+#include "system/system.hpp"
+
+namespace metalrun::commands {
+
+struct Session {
+    System& system;
+    std::vector<std::string> environment; ///< inherited, NAME=VALUE
+    std::string executable;               ///< real path of metalrun
+    FileStatus executable_status;
+    std::string prefix; ///< the folder above bin
+    HostFacts host;
+    report::Colour colour = report::Colour::off;
+
+    /// The path of the installed library.
+    [[nodiscard]] std::string installed_shim() const;
+    /// The path of the probe.
+    [[nodiscard]] std::string probe() const;
+    void print(std::string_view text) const;       ///< to standard output
+    void print_error(std::string_view text) const; ///< to standard error
+};
+
+[[nodiscard]] Result<Session> open_session(System& system, std::vector<std::string> environment);
+
+/// The profile named by --profile or $METALRUN_PROFILE, or nothing if neither is given.
+[[nodiscard]] Result<std::optional<profile::Profile>>
+load_explicit_profile(const Session& session, const cli::Request& request,
+                      profile::Catalogue& catalogue);
+
+/// `path` if it is absolute, else below the current directory. Errors: Errc::system.
+[[nodiscard]] Result<std::string> make_absolute(System& system, const std::string& path);
+
+/// What was inherited in the insertion variable, without known shims.
+[[nodiscard]] launch::Insertion read_inherited_insertion(const Session& session,
+                                                         const std::string& working_directory,
+                                                         const FileStatus* chosen_shim);
+
+} // namespace metalrun::commands

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "target/shim.hpp"
+
+#include <utility>
+
+#include "system/digest.hpp"
+
+namespace metalrun::target {
+
+judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest digest,
+                              profile::TrustedFolders& trust) {
+    judge::ShimFacts facts{.path = path};
+    auto file = system.open(path);
+    if (!file) {
+        facts.open_error = file.error();
+        return facts;
+    }
+    facts.status = (*file)->status();
+    if (facts.status.kind != FileKind::regular) {
+        return facts;
+    }
+    facts.elf = elf::read_facts(**file);
+    const auto real = system.real_path(path);
+    if (!real) {
+        facts.open_error = real.error();
+        return facts;
+    }
+    if (auto trusted = trust.check(*real, facts.status, Errc::shim); !trusted) {
+        facts.distrust = std::move(trusted.error());
+    }
+    if (digest == Digest::needed) {
+        facts.sha256 = sha256_hex(**file, kLargestShim).value_or(std::string{});
+    }
+    return facts;
+}
+
+bool is_known_shim(System& system, const std::string& path, const FileStatus* own) {
+    if (path.find('/') == std::string::npos) {
+        return false;
+    }
+    const auto status = system.stat(path);
+    if (!status || status->kind != FileKind::regular) {
+        return false;
+    }
+    if (own != nullptr && status->device == own->device && status->inode == own->inode) {
+        return true;
+    }
+    const auto file = system.open(path);
+    if (!file) {
+        return false;
+    }
+    const auto facts = elf::read_facts(**file);
+    return facts && facts->marker == "shim";
+}
+
+} // namespace metalrun::target
