@@ -4,9 +4,14 @@
 #include "harness.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <utility>
 
 #include <doctest/doctest.h>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace metalrun::test;
 
@@ -45,6 +50,41 @@ void check_usage_error(const Strings& arguments, const std::string& expected_par
     CHECK(shown.outcome.out.empty());
     CHECK(shown.outcome.err.starts_with("metalrun: error: "));
     CHECK_MESSAGE(contains(shown.outcome.err, expected_part), shown.outcome.err);
+}
+
+/// Standard error on a terminal; what it was sent, with the terminal's line ends undone.
+std::string run_on_terminal(Command command) {
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    std::array<char, 256> name{};
+    REQUIRE(terminal >= 0);
+    REQUIRE(grantpt(terminal) == 0);
+    REQUIRE(unlockpt(terminal) == 0);
+    REQUIRE(ptsname_r(terminal, name.data(), name.size()) == 0);
+    // Held open here, so that what was written can still be read when the program is gone.
+    const int held = open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    command.before_exec = [held] { dup2(held, STDERR_FILENO); };
+    const auto outcome = run(command);
+    CHECK(outcome.status() == 125);
+    std::array<char, 8192> buffer{};
+    fcntl(terminal, F_SETFL, O_NONBLOCK);
+    const auto count = read(terminal, buffer.data(), buffer.size());
+    close(held);
+    close(terminal);
+    std::string text(buffer.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+    std::erase(text, '\r');
+    return text;
+}
+
+std::string without_colour(const std::string& text) {
+    std::string result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\x1b') {
+            i = std::min(text.find('m', i), text.size());
+        } else {
+            result.push_back(text[i]);
+        }
+    }
+    return result;
 }
 
 } // namespace
@@ -429,6 +469,21 @@ TEST_SUITE("exec.command_line") {
         CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') ==
               static_cast<std::ptrdiff_t>(lines_of(outcome.err).size()));
         CHECK_FALSE(contains(outcome.err, "red\nline"));
+    }
+
+    TEST_CASE("colour is for a terminal without NO_COLOR, and the words are the same") {
+        const Strings arguments{"--bogus", target("show")};
+        const auto piped = run(metalrun_command(arguments));
+        CHECK_FALSE(contains(piped.err, "\x1b"));
+
+        auto command = metalrun_command(arguments);
+        command.environment.emplace_back("TERM=xterm-256color");
+        const auto coloured = run_on_terminal(command);
+        CHECK(without_colour(coloured) == piped.err);
+
+        command.environment.emplace_back("NO_COLOR=1");
+        const auto plain = run_on_terminal(command);
+        CHECK(plain == piped.err);
     }
 
 } // TEST_SUITE
