@@ -159,14 +159,18 @@ Result<Cut> cut_arguments(std::span<const std::string> arguments) {
     return cut;
 }
 
-po::options_description describe() {
+// Describes only what was given: a description of every option costs more than the rest of a start.
+po::options_description describe(const std::vector<Given>& given) {
     po::options_description description;
     auto add = description.add_options();
-    for (const Option& option : options()) {
-        const std::string name(option.name);
-        if (option.adds_up) {
+    for (const Given& use : given) {
+        const std::string name(use.option->name);
+        if (description.find_nothrow(name, false) != nullptr) {
+            continue;
+        }
+        if (use.option->adds_up) {
             add(name.c_str(), po::value<std::vector<std::string>>());
-        } else if (!option.value.empty()) {
+        } else if (!use.option->value.empty()) {
             add(name.c_str(), po::value<std::string>());
         } else {
             add(name.c_str(), po::bool_switch());
@@ -177,7 +181,7 @@ po::options_description describe() {
 
 // The last use of an option wins, unless its uses add up.
 po::variables_map store(const std::vector<Given>& given) {
-    const po::options_description description = describe();
+    const po::options_description description = describe(given);
     po::parsed_options parsed(&description);
     for (auto use = given.begin(); use != given.end(); ++use) {
         const bool superseded =
@@ -200,6 +204,10 @@ po::variables_map store(const std::vector<Given>& given) {
 std::optional<std::string> text_of(const po::variables_map& values, const char* name) {
     const po::variable_value& value = values[name];
     return value.empty() ? std::nullopt : std::optional(value.as<std::string>());
+}
+
+bool flag_of(const po::variables_map& values, const char* name) {
+    return !values[name].empty();
 }
 
 // Parses one option by `parse` into `into`; the error gets the option's name in front.
@@ -237,10 +245,10 @@ Result<Arch> parse_arch(std::string_view word) {
 Result<void> take_policy(const po::variables_map& values, Policy& policy) {
     policy.profile = text_of(values, "profile");
     policy.shim = text_of(values, "shim");
-    policy.stock = values["stock"].as<bool>();
-    policy.or_stock = values["or-stock"].as<bool>();
-    policy.anywhere = values["anywhere"].as<bool>();
-    policy.verify = values["verify"].as<bool>();
+    policy.stock = flag_of(values, "stock");
+    policy.or_stock = flag_of(values, "or-stock");
+    policy.anywhere = flag_of(values, "anywhere");
+    policy.verify = flag_of(values, "verify");
     const auto family = [](std::string_view word) { return profile::parse_family(word); };
     Result<void> done = take(values, "family", family, policy.family);
     if (done) {
@@ -319,8 +327,8 @@ Result<void> check_fit(const Cut& cut) {
 Result<Request> make_request(Cut cut) {
     const po::variables_map values = store(cut.given);
     Request request;
-    request.command = values["version"].as<bool>() ? Command::version : cut.command;
-    if (values["help"].as<bool>()) {
+    request.command = flag_of(values, "version") ? Command::version : cut.command;
+    if (flag_of(values, "help")) {
         request.command = Command::help;
         request.operands = {};
         return request;
@@ -338,10 +346,10 @@ Result<Request> make_request(Cut cut) {
     request.environment = std::move(*changes);
     request.chdir = text_of(values, "chdir");
     request.argv0 = text_of(values, "argv0");
-    request.dry_run = values["dry-run"].as<bool>();
-    request.json = values["json"].as<bool>();
-    request.verbose = values["verbose"].as<bool>();
-    request.quiet = values["quiet"].as<bool>();
+    request.dry_run = flag_of(values, "dry-run");
+    request.json = flag_of(values, "json");
+    request.verbose = flag_of(values, "verbose");
+    request.quiet = flag_of(values, "quiet");
     request.operands = std::move(cut.operands);
     if (request.command == Command::run && request.operands.empty()) {
         return fail(usage_error("no target was given"));

@@ -16,19 +16,19 @@ namespace {
 using profile::Family;
 using profile::Limit;
 
-constexpr std::string_view kDefault = "default";
+constexpr std::string_view kDefault = "built-in default";
 constexpr std::string_view kCommandLine = "command line";
 constexpr std::uint16_t kFamilyOfEveryMac = 1007;
 
 // The command line's value, else the profile's, else the built-in default.
 template <class T>
 Effective<T> choose(const std::optional<T>& asked, const std::optional<T>& written,
-                    const std::string& profile_name, T fallback) {
+                    const std::string& profile_origin, T fallback) {
     if (asked) {
         return {*asked, std::string(kCommandLine)};
     }
     if (written) {
-        return {*written, profile_name};
+        return {*written, profile_origin};
     }
     return {std::move(fallback), std::string(kDefault)};
 }
@@ -61,12 +61,13 @@ void set_ceiling(Plan& plan, const HostFacts& host) {
     }
 }
 
-void add_environment(Plan& plan, const profile::Environment& environment) {
+void add_environment(Plan& plan, const profile::Environment& environment,
+                     const std::string& origin) {
     for (const std::string& name : environment.unset) {
-        plan.environment.push_back({name, std::nullopt, plan.profile});
+        plan.environment.push_back({name, std::nullopt, origin});
     }
     for (const auto& [name, value] : environment.set) {
-        plan.environment.push_back({name, value, plan.profile});
+        plan.environment.push_back({name, value, origin});
     }
 }
 
@@ -134,8 +135,8 @@ std::uint16_t family_of_chip(const std::string& brand) {
 Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& request,
                        const HostFacts& host, const std::string& installed_shim) {
     const cli::Policy& asked = request.policy;
-    const std::string& name = chosen.name;
-    Plan plan{.profile = name, .profile_origin = chosen.origin};
+    const std::string name = text::format("profile {}", chosen.name);
+    Plan plan{.profile = chosen.name, .profile_origin = chosen.origin};
     plan.family = choose(asked.family, chosen.metal.apple_family, name, Family{});
     plan.threadgroup_memory = bytes_of(
         choose(asked.threadgroup_memory, chosen.metal.threadgroup_memory, name, Limit{}));
@@ -159,7 +160,7 @@ Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& reque
     plan.family_asked = asked.family.has_value();
     plan.verify = asked.verify;
     set_ceiling(plan, host);
-    add_environment(plan, chosen.environment);
+    add_environment(plan, chosen.environment, name);
     add_quirks(plan, chosen, host);
     for (const cli::EnvironmentChange& change : request.environment) {
         plan.environment.push_back({change.name, change.value, std::string(kCommandLine)});

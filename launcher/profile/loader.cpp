@@ -659,7 +659,9 @@ Done read_table(Context& context, const Table& table, std::string_view path) {
     for (const Entry& entry : table.entries) {
         full.assign(path);
         full += path.empty() ? "" : ".";
-        full += entry.key;
+        // A quoted key may hold a dot that parts nothing.
+        const bool dotted = entry.key.find('.') != std::string::npos;
+        full += dotted ? text::basic_string(entry.key) : entry.key;
         const auto key = std::ranges::find(kKeys, std::string_view(full), &Key::path);
         if (key == kKeys.end()) {
             return unknown_key(context, entry, full, path);

@@ -51,7 +51,8 @@ std::vector<Row> rows_of(const launch::Plan& plan) {
         {"policy.children", std::string(profile::to_string(plan.children.value)),
          plan.children.origin},
         {"policy.where", std::string(profile::to_string(plan.where.value)), plan.where.origin},
-        {"workload.status", std::string(profile::to_string(plan.status)), plan.profile},
+        {"workload.status", std::string(profile::to_string(plan.status)),
+         text::format("profile {}", plan.profile)},
     };
     for (const launch::Change& change : plan.environment) {
         rows.push_back({text::format("environment.{}", text::escape(change.name)),

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "target/chain.hpp"
+
+#include <doctest/doctest.h>
+
+#include "elf_builder.hpp"
+#include "system/fake.hpp"
+
+using namespace metalrun;
+using judge::FindingId;
+using target::resolve;
+using tests::make_elf;
+
+namespace {
+
+struct World {
+    FakeSystem system;
+    target::SearchPath search{.path = "/usr/bin:/opt/bin", .home = "/home/u"};
+
+    World() {
+        system.add_file("/lib64/ld-linux-x86-64.so.2", "ld");
+        system.add_program("/usr/bin/prog", make_elf());
+    }
+    target::Chain follow(const std::string& typed) { return resolve(system, typed, search); }
+    FindingId problem(const std::string& typed) {
+        const auto chain = follow(typed);
+        REQUIRE(chain.problem.has_value());
+        return chain.problem->id;
+    }
+};
+
+} // namespace
+
+TEST_SUITE("target.chain") {
+    TEST_CASE("a name is searched in PATH, a path is not") {
+        World world;
+        world.system.add_program("/opt/bin/other", make_elf());
+        CHECK(world.follow("other").path == "/opt/bin/other");
+        CHECK(world.follow("/usr/bin/prog").path == "/usr/bin/prog");
+        CHECK(world.problem("./prog") == FindingId::target_not_found);
+        CHECK(world.problem("nothing") == FindingId::target_not_found);
+        CHECK(world.problem("") == FindingId::target_not_found);
+    }
+
+    TEST_CASE("an empty PATH entry is not the current directory") {
+        World world;
+        world.search.path = "::/nowhere:";
+        CHECK(world.problem("prog") == FindingId::target_not_found);
+    }
+
+    TEST_CASE("a folder of that name is passed over, a file that may not be run is remembered") {
+        World world;
+        world.system.add_folder("/usr/bin/tool");
+        world.system.add_program("/opt/bin/tool", make_elf());
+        CHECK(world.follow("tool").path == "/opt/bin/tool");
+        world.system.add_file("/usr/bin/data", "x");
+        CHECK(world.problem("data") == FindingId::target_not_executable);
+        world.system.add_program("/opt/bin/data", make_elf());
+        CHECK(world.follow("data").path == "/opt/bin/data");
+    }
+
+    TEST_CASE("what is not found names the searched PATH, and where the program really is") {
+        World world;
+        world.system.add_program("/home/u/.local/bin/mine", make_elf());
+        const auto chain = world.follow("mine");
+        REQUIRE(chain.problem.has_value());
+        CHECK(chain.problem->facts == std::vector<std::string>{"searched: /usr/bin:/opt/bin"});
+        CHECK(chain.problem->help.find("'/home/u/.local/bin/mine' exists") != std::string::npos);
+    }
+
+    TEST_CASE("a directory, a special file and a file without the run bit are told apart") {
+        World world;
+        world.system.add_folder("/d");
+        world.system.add_special("/fifo", {.mode = 0755});
+        world.system.add_file("/plain", make_elf());
+        CHECK(world.problem("/d") == FindingId::target_not_executable);
+        CHECK(world.problem("/fifo") == FindingId::target_not_executable);
+        CHECK(world.problem("/plain") == FindingId::target_not_executable);
+    }
+
+    TEST_CASE("an empty file and a text without an interpreter line are no programs") {
+        World world;
+        world.system.add_program("/empty", "");
+        world.system.add_program("/text", "echo hello\n");
+        CHECK(world.problem("/empty") == FindingId::not_a_program);
+        CHECK(world.problem("/text") == FindingId::not_a_program);
+    }
+
+    TEST_CASE("a script leads to its interpreter") {
+        World world;
+        world.system.add_program("/script", "#! /usr/bin/prog -x y\nbody\n");
+        const auto chain = world.follow("/script");
+        CHECK_FALSE(chain.problem.has_value());
+        CHECK(chain.path == "/script");
+        REQUIRE(chain.links.size() == 2);
+        CHECK(chain.links[0].kind == target::LinkKind::script);
+        CHECK(chain.image->path == "/usr/bin/prog");
+        CHECK(chain.names == std::vector<std::string>{"script", "script", "prog"});
+    }
+
+    TEST_CASE("a script's first line is checked") {
+        World world;
+        world.system.add_program("/none", "#!  \t\n");
+        world.system.add_program("/missing", "#!/no/such\n");
+        world.system.add_program("/long", "#!/" + std::string(300, 'x') + "\n");
+        CHECK(world.problem("/none") == FindingId::script_without_interpreter_line);
+        CHECK(world.problem("/missing") == FindingId::script_interpreter_missing);
+        CHECK(world.problem("/long") == FindingId::script_line_too_long);
+        world.system.add_program("/crlf", "#!/usr/bin/prog\r\n");
+        const auto chain = world.follow("/crlf");
+        REQUIRE(chain.problem.has_value());
+        CHECK(chain.problem->help.find("carriage return") != std::string::npos);
+    }
+
+    TEST_CASE("scripts that are each other's interpreter end") {
+        World world;
+        world.system.add_program("/a", "#!/b\n");
+        world.system.add_program("/b", "#!/a\n");
+        CHECK(world.problem("/a") == FindingId::script_interpreter_is_script);
+    }
+
+    TEST_CASE("rights that a start would gain are seen") {
+        World world;
+        world.system.add_file("/suid", make_elf(), {.mode = 04755, .owner = 0});
+        world.system.add_file("/mine", make_elf(), {.mode = 04755, .owner = 501});
+        world.system.add_file("/sgid", make_elf(), {.mode = 02755, .group = 0});
+        world.system.add_program("/caps", make_elf());
+        world.system.files_with_capabilities.insert("/caps");
+        CHECK(world.follow("/suid").image->gains_rights);
+        CHECK_FALSE(world.follow("/mine").image->gains_rights);
+        CHECK(world.follow("/sgid").image->gains_rights);
+        CHECK(world.follow("/caps").image->gains_rights);
+        CHECK_FALSE(world.follow("/usr/bin/prog").image->gains_rights);
+    }
+
+    TEST_CASE("a loader that is not there is seen") {
+        World world;
+        world.system.add_program("/musl", make_elf({.interpreter = "/lib/ld-musl.so.1"}));
+        CHECK(world.follow("/musl").image->loader_missing);
+        CHECK_FALSE(world.follow("/usr/bin/prog").image->loader_missing);
+    }
+
+    TEST_CASE("a search can leave out every metalrun") {
+        World world;
+        world.system.add_program("/usr/bin/llama-server", make_elf({.marker = "launcher"}));
+        world.system.add_program("/opt/bin/llama-server", make_elf());
+        world.search.skip = FileStatus{};
+        CHECK(world.follow("llama-server").path == "/opt/bin/llama-server");
+    }
+
+    TEST_CASE("base names") {
+        CHECK(target::base_name("/a/b") == "b");
+        CHECK(target::base_name("b") == "b");
+        CHECK(target::base_name("/a/b//") == "b");
+        CHECK(target::base_name("/") == "/");
+        CHECK(target::base_name("") == "");
+    }
+}
