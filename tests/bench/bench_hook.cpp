@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//
+// What the shim costs on the simulated device: nanoseconds per supportsFamily:, original and
+// hooked, and microseconds to load the library (an upper bound of its constructor). A program to
+// run by hand; each arm is a child of its own, and the arms take turns.
+#include "runtime.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern "C" id MTLCreateSystemDefaultDevice();
+
+namespace {
+
+using metalrun::shim::as_function;
+using metalrun::shim::Family;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kRounds = 15;
+constexpr int kCalls = 2'000'000;
+
+struct Sample {
+    double nanoseconds_per_call = 0;
+    double microseconds_to_load = 0;
+};
+
+/// Measures in this process; with the shim if it is to be loaded.
+Sample measure(bool with_shim) {
+    Sample sample;
+    if (with_shim) {
+        setenv("LUME_METAL_APPLE_FAMILY_MAX", "1007", 1);
+        const auto start = Clock::now();
+        if (dlopen(SHIM_LIBRARY, RTLD_NOW) == nullptr) {
+            std::fprintf(stderr, "%s\n", dlerror());
+            _exit(1);
+        }
+        const std::chrono::duration<double, std::micro> taken = Clock::now() - start;
+        sample.microseconds_to_load = taken.count();
+    }
+    const id device = MTLCreateSystemDefaultDevice();
+    const SEL selector = sel_registerName("supportsFamily:");
+    const auto implementation = as_function<BOOL(id, SEL, Family)>(
+        method_getImplementation(class_getInstanceMethod(object_getClass(device), selector)));
+    int yes = 0;
+    const auto start = Clock::now();
+    for (int call = 0; call < kCalls; ++call) {
+        yes += implementation(device, selector, 1005 + (call & 1)) != NO ? 1 : 0;
+    }
+    const std::chrono::duration<double, std::nano> taken = Clock::now() - start;
+    sample.nanoseconds_per_call = taken.count() / kCalls;
+    if (yes != (with_shim ? kCalls : kCalls / 2)) {
+        std::fprintf(stderr, "unexpected answers\n");
+        _exit(1);
+    }
+    return sample;
+}
+
+Sample measure_in_child(bool with_shim) {
+    std::array<int, 2> ends{};
+    Sample sample;
+    if (pipe(ends.data()) != 0) {
+        std::exit(1);
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        sample = measure(with_shim);
+        _exit(write(ends[1], &sample, sizeof sample) == sizeof sample ? 0 : 1);
+    }
+    close(ends[1]);
+    if (read(ends[0], &sample, sizeof sample) != sizeof sample) {
+        std::exit(1);
+    }
+    close(ends[0]);
+    waitpid(child, nullptr, 0);
+    return sample;
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+} // namespace
+
+int main() {
+    std::vector<double> stock;
+    std::vector<double> hooked;
+    std::vector<double> load;
+    for (int round = 0; round < kRounds; ++round) {
+        stock.push_back(measure_in_child(false).nanoseconds_per_call);
+        const Sample sample = measure_in_child(true);
+        hooked.push_back(sample.nanoseconds_per_call);
+        load.push_back(sample.microseconds_to_load);
+    }
+    std::printf("supportsFamily: original          %6.2f ns (median of %d)\n", median(stock),
+                kRounds);
+    std::printf("supportsFamily: hooked            %6.2f ns (%+.2f; goal: at most +5)\n",
+                median(hooked), median(hooked) - median(stock));
+    std::printf("library load with constructor     %6.1f us (goal for the constructor: 100)\n",
+                median(load));
+    return 0;
+}

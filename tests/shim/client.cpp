@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+//
+// A Metal program for the shim's tests. It prints one line with what its device answers, or what
+// its environment holds. Built twice: with Metal from the start, and to load it when it is told to.
+#include "runtime.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(CLIENT_IS_LINKED)
+extern "C" id MTLCreateSystemDefaultDevice();
+extern "C" id MTLCopyAllDevices();
+extern "C" id MTLCopyAllDevicesWithObserver(id* observer, id handler);
+#endif
+
+namespace {
+
+using metalrun::shim::Family;
+using metalrun::shim::find_function;
+using metalrun::shim::send;
+using metalrun::shim::Size;
+
+constexpr std::size_t kThreads = 2;
+
+id create_device() {
+#if defined(CLIENT_IS_LINKED)
+    return MTLCreateSystemDefaultDevice();
+#else
+    const auto create = find_function<id()>(RTLD_DEFAULT, "MTLCreateSystemDefaultDevice");
+    return create == nullptr ? nullptr : create();
+#endif
+}
+
+id first_of_all_devices() {
+#if defined(CLIENT_IS_LINKED)
+    return send<id>(MTLCopyAllDevices(), "objectAtIndex:", Size{0});
+#else
+    return nullptr;
+#endif
+}
+
+id first_of_observed_devices() {
+#if defined(CLIENT_IS_LINKED)
+    id observer = nullptr;
+    return send<id>(MTLCopyAllDevicesWithObserver(&observer, nullptr), "objectAtIndex:", Size{0});
+#else
+    return nullptr;
+#endif
+}
+
+std::string answers_of(id device) {
+    if (device == nullptr) {
+        return "no device";
+    }
+    std::string text = "yes to";
+    for (const Family family :
+         {1005, 1006, 1007, 1008, 1009, 1010, 1011, 2001, 3003, 3004, 4001, 5001, 5002}) {
+        if (send<BOOL>(device, "supportsFamily:", family) != NO) {
+            text += " " + std::to_string(family);
+        }
+    }
+    text += ", memory " + std::to_string(send<Size>(device, "maxThreadgroupMemoryLength"));
+    text += ", set " + std::to_string(send<Size>(device, "recommendedMaxWorkingSetSize"));
+    // What Metal concluded while it made the device.
+    const bool emulates = send<BOOL>(device, "requiresBFloat16Emulation") != NO;
+    return text + ", bfloat16 " + (emulates ? "emulated" : "native");
+}
+
+/// The threads leave the barrier together and each make a device.
+int print_from_threads() {
+    std::atomic<std::size_t> waiting{kThreads};
+    std::vector<std::string> lines(kThreads);
+    std::vector<std::thread> threads;
+    threads.reserve(kThreads);
+    for (auto& line : lines) {
+        threads.emplace_back([&waiting, &line] {
+            --waiting;
+            while (waiting != 0) {
+            }
+            line = answers_of(create_device());
+        });
+    }
+    for (auto& thread : threads) {
+        thread.join();
+    }
+    std::puts(lines[0] == lines[1] ? lines[0].c_str() : (lines[0] + " / " + lines[1]).c_str());
+    return 0;
+}
+
+bool is_of_interest(std::string_view entry) {
+    return entry.starts_with("LUME_METAL_") || entry.starts_with("METALRUN_") ||
+           entry.starts_with("LD_PRELOAD=") || entry.starts_with("OTHER=");
+}
+
+void print_entries(const char* title, char** vector) {
+    std::printf("%s:\n", title);
+    for (char** entry = vector; *entry != nullptr; ++entry) {
+        if (is_of_interest(*entry)) {
+            std::printf("  %s\n", *entry);
+        }
+    }
+}
+
+/// Starts this program again with the vector it was given itself, as programs written in Go do.
+int print_from_child(char** arguments, char** vector) {
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        static char mode[] = "environment";
+        char* argv[] = {arguments[0], mode, nullptr};
+        execve(arguments[0], argv, vector);
+        _exit(99);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status == 0 ? 0 : 1;
+}
+
+int print_errno() {
+    errno = 4711;
+    const id device = create_device();
+    std::printf("errno %s\n", device != nullptr && errno == 4711 ? "kept" : "changed");
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv, char** envp) {
+    const std::string_view mode = argc > 1 ? argv[1] : "default";
+    if (mode == "late") {
+        if (argc < 3 || dlopen(argv[2], RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+            return 2;
+        }
+    }
+    if (mode == "threads") {
+        return print_from_threads();
+    }
+    if (mode == "environment") {
+        print_entries("environ", environ);
+        print_entries("original", envp);
+        return 0;
+    }
+    if (mode == "child") {
+        return print_from_child(argv, envp);
+    }
+    if (mode == "errno") {
+        return print_errno();
+    }
+    const id device = mode == "all"        ? first_of_all_devices()
+                      : mode == "observed" ? first_of_observed_devices()
+                                           : create_device();
+    std::puts(answers_of(device).c_str());
+    return 0;
+}
