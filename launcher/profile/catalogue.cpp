@@ -220,12 +220,13 @@ std::unexpected<Error> unknown_name(System& system, const Places& places, const 
             notes.push_back(text::format("searched {}", text::quote(file_in(folder, name))));
         }
     }
-    std::vector<std::string_view> candidates(known.begin(), known.end());
-    std::string_view similar = text::nearest(name, candidates);
-    for (const std::string_view candidate : candidates) {
-        similar =
-            similar.empty() && !name.empty() && candidate.starts_with(name) ? candidate : similar;
-    }
+    // 'llama' means 'llama.cpp' rather than 'ollama'.
+    const std::vector<std::string_view> candidates(known.begin(), known.end());
+    const auto longer = std::ranges::find_if(candidates, [&](std::string_view candidate) {
+        return !name.empty() && candidate.starts_with(name);
+    });
+    const std::string_view similar =
+        longer != candidates.end() ? *longer : text::nearest(name, candidates);
     return fail({.code = Errc::profile,
                  .message = text::format("there is no profile named {}", text::quote(name)),
                  .notes = std::move(notes),

@@ -148,13 +148,13 @@ TEST_SUITE("profile.shipped") {
     }
 
     TEST_CASE("every single-byte change of a shipped profile is answered") {
-        const std::string original = content_of(kConfig / "ollama.toml");
+        const std::string original = content_of(kConfig / "whisper.cpp.toml");
         for (std::size_t at = 0; at < original.size(); ++at) {
             const auto flipped = [&](unsigned bit) {
                 return static_cast<char>(static_cast<unsigned char>(original[at]) ^ bit);
             };
-            for (const char change : {'\0', '\n', '"', '\'', '[', ']', '.', '=', '#', '{', '\\',
-                                      '\x80', '\xFF', flipped(1), flipped(0x20)}) {
+            for (const char change :
+                 {'\0', '\n', '"', '[', '.', '\xFF', flipped(1), flipped(0x20)}) {
                 std::string changed = original;
                 changed[at] = change;
                 const Result<Profile> profile = parse_profile(changed, "x.toml", "/");
