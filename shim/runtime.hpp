@@ -70,6 +70,11 @@ inline char** current_environment() noexcept {
     return *_NSGetEnviron();
 }
 
+/// The class must be the one that has the method itself.
+inline void set_own_implementation(Class, Method method, IMP implementation) noexcept {
+    method_setImplementation(method, implementation);
+}
+
 /// The shim links Metal, so its classes exist before the constructor runs; a class that is missing
 /// then will not come later.
 inline void watch_class_loads(void (*)()) noexcept {}
@@ -100,6 +105,14 @@ inline char** current_environment() noexcept {
 }
 
 inline constinit decltype(_objc_load_callback) previous_load_callback = nullptr;
+/// The class must be the one that has the method itself. A class that was never sent a message
+/// shares its dispatch table with all such classes, and method_setImplementation would write into
+/// that one; the lookup gives it its own.
+inline void set_own_implementation(Class owner, Method method, IMP implementation) noexcept {
+    class_getMethodImplementation(owner, method_getName(method));
+    method_setImplementation(method, implementation);
+}
+
 using ClassLoadWatcher = void (*)();
 inline constinit ClassLoadWatcher class_load_watcher = nullptr;
 

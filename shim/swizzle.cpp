@@ -72,7 +72,7 @@ template <std::size_t slot> BOOL family_answer(id self, SEL command, Family fami
     return raised ? YES : answer;
 }
 
-template <std::size_t slot, Method method> Size size_answer(id self, SEL command) {
+template <std::size_t slot, DeviceMethod method> Size size_answer(id self, SEL command) {
     const IMP own = original(slots[slot].originals[method]);
     const Size answer = as_function<SizeFunction>(own)(self, command);
     const Size wanted = answers.at_least[method];
@@ -110,8 +110,8 @@ bool take_type(const char*& encoding, const char* accepted) noexcept {
 }
 
 /// The method that the class answers the selector with, if it has the expected type.
-::Method find_method(Class device_class, const MethodType& type) noexcept {
-    const ::Method method = class_getInstanceMethod(device_class, sel_registerName(type.selector));
+Method find_method(Class device_class, const MethodType& type) noexcept {
+    const Method method = class_getInstanceMethod(device_class, sel_registerName(type.selector));
     const char* encoding = method == nullptr ? nullptr : method_getTypeEncoding(method);
     const bool matches = encoding != nullptr && take_type(encoding, type.returns) &&
                          take_type(encoding, "@") && take_type(encoding, ":") &&
@@ -123,15 +123,15 @@ bool take_type(const char*& encoding, const char* accepted) noexcept {
 /// Makes the class itself answer the selector with the implementation, and reads that back.
 bool put(Class device_class, const MethodType& type, IMP implementation) noexcept {
     const SEL selector = sel_registerName(type.selector);
-    const ::Method found = class_getInstanceMethod(device_class, selector);
+    const Method found = class_getInstanceMethod(device_class, selector);
     if (class_addMethod(device_class, selector, implementation, method_getTypeEncoding(found)) ==
         NO) {
         // Either the class has it, or memory ran out; then the method is a superclass's, not ours.
-        const ::Method own = class_getInstanceMethod(device_class, selector);
+        const Method own = class_getInstanceMethod(device_class, selector);
         if (own == class_getInstanceMethod(class_getSuperclass(device_class), selector)) {
             return false;
         }
-        method_setImplementation(own, implementation);
+        set_own_implementation(device_class, own, implementation);
     }
     return method_getImplementation(class_getInstanceMethod(device_class, selector)) ==
            implementation;
@@ -140,7 +140,7 @@ bool put(Class device_class, const MethodType& type, IMP implementation) noexcep
 /// Null, or why the class cannot be changed. Nothing is changed before every method was looked at.
 const char* install(Class device_class, std::size_t slot) noexcept {
     for (std::size_t method = 0; method < method_count; ++method) {
-        const ::Method found = find_method(device_class, kTypes[method]);
+        const Method found = find_method(device_class, kTypes[method]);
         if (answers.at_least[method] != 0 && found == nullptr) {
             return "a method of the device class is missing or has another type";
         }
@@ -161,9 +161,9 @@ const char* install(Class device_class, std::size_t slot) noexcept {
 
 void roll_back(Class device_class, std::size_t slot) noexcept {
     for (std::size_t method = 0; method < method_count; ++method) {
-        const ::Method found = find_method(device_class, kTypes[method]);
+        const Method found = find_method(device_class, kTypes[method]);
         if (found != nullptr && method_getImplementation(found) == replacement(slot, method)) {
-            method_setImplementation(found, original(slots[slot].originals[method]));
+            set_own_implementation(device_class, found, original(slots[slot].originals[method]));
         }
     }
 }
@@ -188,7 +188,7 @@ template <class Ask> Size highest_family(Ask ask) noexcept {
     return family < kApple1 ? 0 : static_cast<Size>(family);
 }
 
-IMP original_of(id device, Method method) noexcept {
+IMP original_of(id device, DeviceMethod method) noexcept {
     return original(slots[claim_slot(object_getClass(device))].originals[method]);
 }
 
@@ -199,7 +199,7 @@ void set_answers(const Answers& wanted) noexcept {
 }
 
 const char* hook_initialiser(Class base, void (*then)(id device)) noexcept {
-    const ::Method method = find_method(base, kInitialiser);
+    const Method method = find_method(base, kInitialiser);
     if (method == nullptr) {
         return "initGPUFamilySupport of '_MTLDevice' is missing or has another type";
     }
@@ -243,7 +243,7 @@ Size stock_family(id device) noexcept {
     return highest_family([&](Family family) { return own(device, selector, family) != NO; });
 }
 
-Size stock_size(id device, Method method) noexcept {
+Size stock_size(id device, DeviceMethod method) noexcept {
     const auto own = as_function<SizeFunction>(original_of(device, method));
     return own(device, sel_registerName(kTypes[method].selector));
 }
@@ -254,7 +254,7 @@ Size given_family(id device) noexcept {
         [&](Family family) { return send<BOOL>(device, selector, family) != NO; });
 }
 
-Size given_size(id device, Method method) noexcept {
+Size given_size(id device, DeviceMethod method) noexcept {
     return send<Size>(device, kTypes[method].selector);
 }
 

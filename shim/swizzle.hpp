@@ -11,7 +11,7 @@
 
 namespace metalrun::shim {
 
-enum Method : std::uint8_t { supports_family, threadgroup_memory, working_set, method_count };
+enum DeviceMethod : std::uint8_t { supports_family, threadgroup_memory, working_set, method_count };
 
 /// What each method answers at least, for supportsFamily: the ceiling. 0 leaves a method as it is.
 struct Answers {
@@ -40,10 +40,10 @@ void set_answers(const Answers& wanted) noexcept;
 /// The highest of Apple1 to Apple10 that the device's own method answers yes to, else 0. The class
 /// must be active; so too for stock_size, and the method must be one that was changed.
 [[nodiscard]] Size stock_family(id device) noexcept;
-[[nodiscard]] Size stock_size(id device, Method method) noexcept;
+[[nodiscard]] Size stock_size(id device, DeviceMethod method) noexcept;
 
 /// What the device answers to anyone who asks.
 [[nodiscard]] Size given_family(id device) noexcept;
-[[nodiscard]] Size given_size(id device, Method method) noexcept;
+[[nodiscard]] Size given_size(id device, DeviceMethod method) noexcept;
 
 } // namespace metalrun::shim

@@ -77,7 +77,7 @@ std::string read_file(const std::string& path) {
 std::string preload_value(const Strings& libraries) {
     std::string value = FIRST_PRELOAD;
     for (const auto& library : libraries) {
-        value += (value.empty() ? "" : ":") + library;
+        value.append(value.empty() ? "" : ":").append(library);
     }
     return value;
 }
@@ -88,9 +88,9 @@ std::string events_in(const std::string& receipt) {
         const std::string_view line(part.begin(), part.end());
         const auto quoted = line.substr(0, line.size() - (line.ends_with('"') ? 1 : 0));
         if (line.starts_with("state = \"")) {
-            events += (events.empty() ? "" : ", ") + std::string(quoted.substr(9));
+            events.append(events.empty() ? "" : ", ").append(quoted.substr(9));
         } else if (line.starts_with("reason = \"")) {
-            events += ": " + std::string(quoted.substr(10));
+            events.append(": ").append(quoted.substr(10));
         }
     }
     return events;

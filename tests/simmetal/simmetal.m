@@ -204,21 +204,21 @@ static NSInteger chosenProfile(void) {
 // One device for the process. Threads that come first at the same time each make one, and all but
 // the first published are thrown away: making devices must be safe in parallel.
 EXPORTED id MTLCreateSystemDefaultDevice(void) {
-    static id shared = nil;
+    static void* shared = NULL;
     const char* wanted = getenv("SIMMETAL_DEVICE");
     if (wanted != NULL && strcmp(wanted, "none") == 0) {
         return nil;
     }
-    id device = __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
-    if (device == nil) {
+    void* device = __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
+    if (device == NULL) {
         id made = [[AppleParavirtDevice alloc] init];
-        if (__atomic_compare_exchange_n(&shared, &device, made, 0, __ATOMIC_ACQ_REL,
+        if (__atomic_compare_exchange_n(&shared, &device, (void*)made, 0, __ATOMIC_ACQ_REL,
                                         __ATOMIC_ACQUIRE)) {
             return made;
         }
         object_dispose(made);
     }
-    return device;
+    return (id)device;
 }
 
 EXPORTED id MTLCopyAllDevices(void) {
