@@ -22,7 +22,7 @@ metalrun=$PWD/build/release/bin/metalrun
 standin=$PWD/build/release/tests/metalrun-standin-ggml
 # Receipts stay in the checkout, too.
 export METALRUN_STATE_DIR="$PWD/build/release/state"
-mkdir -p -m 700 "$METALRUN_STATE_DIR"
+mkdir -p "$METALRUN_STATE_DIR" && chmod 700 "$METALRUN_STATE_DIR"
 
 say "3. what the device answers, stock and with the shim (simulated device)"
 for profile in llama.cpp published; do

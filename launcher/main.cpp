@@ -62,6 +62,7 @@ Result<ExitStatus> run_metalrun(const commands::Session& session, std::vector<st
     if (const auto request = commands::masquerade(session, argv)) {
         return dispatch(session, *request);
     }
+    argv = commands::split_interpreter_arguments(session, std::move(argv));
     const std::vector<std::string> arguments(argv.empty() ? argv.begin() : argv.begin() + 1, argv.end());
     if (arguments.empty()) {
         session.print_error(cli::render_usage());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/run.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -19,9 +20,9 @@ namespace {
 // One start on its way from the request to exec.
 struct Start {
     const Session& session;
-    const cli::Request& request;
+    cli::Request request;
+    std::vector<FileStatus> skip = {}; ///< files that the search for the target passes over
     std::string working_directory; ///< before -C; empty if it cannot be told
-    std::optional<std::string> shim_option; ///< --shim, absolute
     std::optional<profile::Profile> named;  ///< by --profile or $METALRUN_PROFILE
 };
 
@@ -65,8 +66,7 @@ target::SearchPath search_path(const Start& start) {
     return {.path = path ? std::string(*path) : start.session.system.default_search_path(),
             .is_default = !path.has_value(),
             .home = std::string(launch::find_variable(environment, "HOME").value_or("")),
-            .skip = start.request.masquerades ? std::optional(start.session.executable_status)
-                                              : std::nullopt};
+            .skip = start.skip};
 }
 
 Result<profile::Profile> choose_profile(const Start& start, const target::Chain& chain,
@@ -224,11 +224,75 @@ struct Rooms {
     profile::Catalogue& catalogue;
 };
 
+Error not_a_launcher_script(const target::Link& script, const Error& why) {
+    return {.code = Errc::refused,
+            .message = text::format("{} names metalrun as its interpreter, but is no launcher script",
+                                    text::quote(script.path)),
+            .notes = {why.message},
+            .help = why.help.empty() ? "a launcher script is a profile with a [target]" : why.help};
+}
+
+// The target of a launcher script takes the script's place; its profile is the start's, unless the
+// command line names another.
+Result<void> enter_launcher_script(Start& start, const target::Link& script,
+                                   profile::Catalogue& catalogue) {
+    auto loaded = catalogue.load(script.path.find('/') == std::string::npos ? "./" + script.path
+                                                                           : script.path);
+    if (!loaded) {
+        return fail(not_a_launcher_script(script, loaded.error()));
+    }
+    if (!loaded->target || !loaded->target->program) {
+        return fail(not_a_launcher_script(script, {.message = "the profile has no target.program"}));
+    }
+    const profile::Target& target = *loaded->target;
+    std::vector<std::string> operands{*target.program};
+    operands.insert(operands.end(), target.arguments.begin(), target.arguments.end());
+    operands.insert(operands.end(), start.request.operands.begin() + 1, start.request.operands.end());
+    start.request.operands = std::move(operands);
+    if (!start.request.argv0) {
+        start.request.argv0 = target.argv0;
+    }
+    if (target.directory && !start.request.chdir) {
+        start.request.chdir = target.directory;
+        if (auto changed = change_directory(start); !changed) {
+            return changed;
+        }
+    }
+    start.skip = {start.session.executable_status, script.status};
+    if (!start.request.policy.profile) {
+        start.named = std::move(*loaded);
+    }
+    return {};
+}
+
+// The chain to the image; a launcher script on the way is entered once.
+Result<target::Chain> find_target(Start& start, profile::Catalogue& catalogue) {
+    System& system = start.session.system;
+    const FileStatus& own = start.session.executable_status;
+    target::Chain chain = target::resolve(system, start.request.operands.front(), search_path(start));
+    const target::Link* script = target::find_way_back(system, chain, own, search_path(start));
+    if (script == nullptr) {
+        return chain;
+    }
+    if (auto entered = enter_launcher_script(start, *script, catalogue); !entered) {
+        return fail(std::move(entered.error()));
+    }
+    chain = target::resolve(system, start.request.operands.front(), search_path(start));
+    script = target::find_way_back(system, chain, own, search_path(start));
+    if (script != nullptr) {
+        return fail(not_a_launcher_script(*script, {.message = "it is the target of another one"}));
+    }
+    return chain;
+}
+
 // Everything from the name to the verdict.
-Result<Judged> prepare(const Start& start, const Rooms& rooms) {
+Result<Judged> prepare(Start& start, const Rooms& rooms) {
     const Session& session = start.session;
-    Judged judged{.chain = target::resolve(session.system, start.request.operands.front(),
-                                           search_path(start))};
+    auto chain = find_target(start, rooms.catalogue);
+    if (!chain) {
+        return fail(std::move(chain.error()));
+    }
+    Judged judged{.chain = std::move(*chain)};
     auto chosen = choose_profile(start, judged.chain, rooms.catalogue);
     if (!chosen) {
         return fail(std::move(chosen.error()));
@@ -272,7 +336,7 @@ std::optional<Error> become_target(const Start& start, const Judged& judged) {
 }
 
 // A file that changes under us is judged once more; twice is no accident.
-Result<ExitStatus> start_target(const Start& start, const Rooms& rooms) {
+Result<ExitStatus> start_target(Start& start, const Rooms& rooms) {
     constexpr int kAttempts = 2;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         auto judged = prepare(start, rooms);
@@ -299,24 +363,26 @@ Result<ExitStatus> start_target(const Start& start, const Rooms& rooms) {
 } // namespace
 
 Result<ExitStatus> run(const Session& session, const cli::Request& asked) {
-    cli::Request request = asked;
-    Start start{.session = session, .request = request};
+    Start start{.session = session, .request = asked};
+    if (asked.masquerades) {
+        start.skip = {session.executable_status};
+    }
     start.working_directory = session.system.working_directory().value_or(std::string{});
     profile::TrustedFolders trust(session.system, session.executable_status.owner);
     profile::Catalogue catalogue(
         session.system, profile::find_places(session.system, session.environment, session.executable),
         trust);
-    auto named = load_explicit_profile(session, request, catalogue);
+    auto named = load_explicit_profile(session, asked, catalogue);
     if (!named) {
         return fail(std::move(named.error()));
     }
     start.named = std::move(*named);
-    if (request.policy.shim) {
-        auto absolute = make_absolute(session.system, *request.policy.shim);
+    if (asked.policy.shim) {
+        auto absolute = make_absolute(session.system, *asked.policy.shim);
         if (!absolute) {
             return fail(std::move(absolute.error()));
         }
-        request.policy.shim = std::move(*absolute);
+        start.request.policy.shim = std::move(*absolute);
     }
     if (auto changed = change_directory(start); !changed) {
         return fail(std::move(changed.error()));
@@ -353,6 +419,27 @@ std::optional<cli::Request> masquerade(const Session& session, const std::vector
     request.operands.front() = name;
     request.masquerades = true;
     return request;
+}
+
+std::vector<std::string> split_interpreter_arguments(const Session& session,
+                                                     std::vector<std::string> argv) {
+    const bool candidate = argv.size() > 2 && argv[1].starts_with('-') &&
+                           argv[1].find_first_of(" \t") != std::string::npos;
+    if (!candidate || target::interpreter_arguments(session.system, argv[2]) != argv[1]) {
+        return argv;
+    }
+    std::vector<std::string> words;
+    std::string_view rest = argv[1];
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+        if (end > 0) {
+            words.emplace_back(rest.substr(0, end));
+        }
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    argv.erase(argv.begin() + 1);
+    argv.insert(argv.begin() + 1, words.begin(), words.end());
+    return argv;
 }
 
 } // namespace metalrun::commands

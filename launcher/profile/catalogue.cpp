@@ -124,15 +124,15 @@ Result<std::optional<Document>> find_document(System& system, TrustedFolders& tr
 
 Result<std::optional<Profile>> find_profile(System& system, TrustedFolders& trust,
                                             const std::string& path) {
-    Result<std::optional<Document>> document = find_document(system, trust, path);
-    if (!document) {
-        return fail(std::move(document.error()));
+    Result<std::optional<Document>> found = find_document(system, trust, path);
+    if (!found) {
+        return fail(std::move(found.error()));
     }
-    if (!*document) {
+    const std::optional<Document> document = std::move(*found);
+    if (!document) {
         return std::nullopt;
     }
-    Result<Profile> profile =
-        parse_profile((*document)->text, path, parent_of((*document)->real_path));
+    Result<Profile> profile = parse_profile(document->text, path, parent_of(document->real_path));
     if (!profile) {
         return fail(std::move(profile.error()));
     }
@@ -146,19 +146,20 @@ Result<Profile> load_built_in(System& system, TrustedFolders& trust, const std::
         return built_in.make();
     }
     const std::string path = file_in(share, built_in.name);
-    Result<std::optional<Document>> document = find_document(system, trust, path);
-    if (!document) {
-        return fail(std::move(document.error()));
+    Result<std::optional<Document>> found = find_document(system, trust, path);
+    if (!found) {
+        return fail(std::move(found.error()));
     }
-    if (!*document) {
+    const std::optional<Document> document = std::move(*found);
+    if (!document) {
         return built_in.make();
     }
-    if ((*document)->text == built_in.toml) {
+    if (document->text == built_in.toml) {
         Profile profile = built_in.make();
         profile.origin = path;
         return profile;
     }
-    return parse_profile((*document)->text, path, parent_of((*document)->real_path));
+    return parse_profile(document->text, path, parent_of(document->real_path));
 }
 
 Result<Profile> load_file(System& system, TrustedFolders& trust, const std::string& path) {
@@ -401,13 +402,14 @@ Result<void> consider_folder(System& system, TrustedFolders& trust, const std::s
         if (skip == Skip::built_in_names && find_built_in(name) != nullptr) {
             continue;
         }
-        Result<std::optional<Profile>> profile = find_profile(system, trust, file_in(folder, name));
-        if (!profile) {
-            return fail(std::move(profile.error()));
+        Result<std::optional<Profile>> found = find_profile(system, trust, file_in(folder, name));
+        if (!found) {
+            return fail(std::move(found.error()));
         }
         auto& [candidates, best] = search;
-        if (*profile && best.consider(rank_of(**profile, candidates), (*profile)->origin)) {
-            best.profile = std::move(*profile);
+        std::optional<Profile> profile = std::move(*found);
+        if (profile && best.consider(rank_of(*profile, candidates), profile->origin)) {
+            best.profile = std::move(profile);
         }
     }
     return {};
@@ -456,31 +458,23 @@ Result<Profile> Catalogue::load(const std::string& name_or_file) {
     if (name_or_file.find('/') != std::string::npos || name_or_file.ends_with(kEnding)) {
         return load_file(system_, trust_, name_or_file);
     }
-    for (const std::string& folder : {places_.user, places_.etc}) {
-        if (folder.empty()) {
+    const BuiltIn* const built_in = find_built_in(name_or_file);
+    for (const std::string& folder : {places_.user, places_.etc, places_.share}) {
+        // The file of a built-in profile in share is read by load_built_in().
+        if (folder.empty() || (folder == places_.share && built_in != nullptr)) {
             continue;
         }
-        Result<std::optional<Profile>> profile =
+        Result<std::optional<Profile>> found =
             find_profile(system_, trust_, file_in(folder, name_or_file));
-        if (!profile) {
-            return fail(std::move(profile.error()));
+        if (!found) {
+            return fail(std::move(found.error()));
         }
-        if (*profile) {
-            return std::move(**profile);
+        if (std::optional<Profile> profile = std::move(*found)) {
+            return std::move(*profile);
         }
     }
-    if (const BuiltIn* built_in = find_built_in(name_or_file)) {
+    if (built_in != nullptr) {
         return load_built_in(system_, trust_, places_.share, *built_in);
-    }
-    if (!places_.share.empty()) {
-        Result<std::optional<Profile>> profile =
-            find_profile(system_, trust_, file_in(places_.share, name_or_file));
-        if (!profile) {
-            return fail(std::move(profile.error()));
-        }
-        if (*profile) {
-            return std::move(**profile);
-        }
     }
     return unknown_name(system_, places_, name_or_file);
 }
@@ -540,7 +534,8 @@ std::vector<Catalogue::Entry> Catalogue::list() {
         const Result<std::vector<std::string>> names = names_in(system_, folder);
         for (std::size_t i = 0; names && i < names->size(); ++i) {
             const std::string& name = (*names)[i];
-            if (!found.contains(name) && (folder != places_.share || !find_built_in(name))) {
+            if (!found.contains(name) &&
+                (folder != places_.share || find_built_in(name) == nullptr)) {
                 const std::string path = file_in(folder, name);
                 add(name, path, load_file(system_, trust_, path));
             }

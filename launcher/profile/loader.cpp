@@ -25,6 +25,9 @@ using toml::Table;
 using toml::Value;
 
 constexpr std::int64_t kSchema = 1;
+constexpr std::string_view kEnding = ".toml";
+constexpr std::size_t kChecksumDigits = 64;
+constexpr std::int64_t kMostRuns = 1'000'000;
 
 struct Context {
     std::string origin;
@@ -264,8 +267,7 @@ Done read_checksum(const Context& context, const Value& value, std::string_view 
     }
     const bool hexadecimal = std::ranges::all_of(
         *text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-    constexpr std::size_t kDigits = 64;
-    if (!hexadecimal || text->size() != kDigits) {
+    if (!hexadecimal || text->size() != kChecksumDigits) {
         return fail_at(context, value.at,
                        text::format("'{}' must be 64 lower-case hexadecimal digits, not {}", path,
                                     text::quote(*text)));
@@ -287,7 +289,7 @@ template <class T> Done store_list(Result<std::vector<T>> list, std::vector<T>& 
 Done read_limit(Context& context, const Value& value, std::string_view path,
                 Result<Limit> (*parse)(std::string_view), std::optional<Limit>& into) {
     Done done = read_word_or_integer(context, value, path, parse, into);
-    if (done && into->bytes > 0) {
+    if (done && into && into->bytes > 0) {
         context.limit_at = value.at;
         context.limit_key = path;
     }
@@ -305,7 +307,6 @@ Done read_boolean(const Context& context, const Value& value, std::string_view p
 }
 
 Done read_runs(Context& context, const Value& value, std::string_view path) {
-    constexpr std::int64_t kMostRuns = 1'000'000;
     const std::int64_t* number = value.integer();
     if (number == nullptr) {
         return wrong_type(context, value, path, "an integer");
@@ -706,7 +707,6 @@ Done check_stock_family(const Context& context) {
 std::string name_of(std::string_view origin) {
     const std::size_t slash = origin.rfind('/');
     std::string_view name = slash == std::string_view::npos ? origin : origin.substr(slash + 1);
-    constexpr std::string_view kEnding = ".toml";
     if (name.size() > kEnding.size() && name.ends_with(kEnding)) {
         name.remove_suffix(kEnding.size());
     }

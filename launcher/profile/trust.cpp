@@ -5,6 +5,7 @@
 #include "profile/trust.hpp"
 
 #include "report/text.hpp"
+#include "system/platform.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,12 +20,13 @@ constexpr std::uint32_t kGroupWrites = 020;
 constexpr std::uint32_t kEveryoneWrites = 02;
 constexpr std::uint32_t kSticky = 01000;
 
-#ifdef __APPLE__
-constexpr bool kAdminsAreTrusted = true; // Homebrew's folders are writable by the group admin
-#else
-constexpr bool kAdminsAreTrusted = false;
-#endif
+// Homebrew's folders are writable by the group admin of macOS.
+constexpr bool kAdminsAreTrusted = kIsMacOs;
 constexpr std::uint32_t kAdminGroup = 80;
+
+std::string reason_of(int number) {
+    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
+}
 
 struct Fault {
     std::string message;
@@ -108,7 +110,7 @@ Result<void> TrustedFolders::check(const std::string& real_path, const FileStatu
         if (!found) {
             return fail({.code = code,
                          .message = text::format("cannot look at {}: {}", text::quote(path),
-                                                 std::strerror(found.error()))});
+                                                 reason_of(found.error()))});
         }
         if (Result<void> judged = judge(path, *found); !judged) {
             return judged;

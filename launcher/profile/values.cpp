@@ -91,6 +91,10 @@ std::string_view word_of(E value, const std::array<Word<E>, N>& words) {
 
 constexpr std::string_view kFamilyForms = "'stock', 'host', 'apple1' to 'apple10' or 1001 to 1010";
 
+constexpr std::array<std::string_view, 4> kOtherRows{"Mac", "Common", "Catalyst", "Metal"};
+
+constexpr std::string_view kApple = "apple";
+
 std::string lower(std::string_view text) {
     std::string result(text);
     for (char& c : result) {
@@ -116,15 +120,22 @@ std::string_view other_family(std::string_view text) {
 }
 
 std::string_view other_family(std::int64_t number) {
-    constexpr std::array<std::string_view, 4> kRows{"Mac", "Common", "Catalyst", "Metal"};
-    return number >= 2001 && number <= 5999 ? kRows.at(static_cast<std::size_t>(number / 1000 - 2))
-                                            : std::string_view{};
+    return number >= 2001 && number <= 5999
+               ? kOtherRows.at(static_cast<std::size_t>(number / 1000 - 2))
+               : std::string_view{};
 }
 
 std::unexpected<Error> never_advertised(std::string_view shown, std::string_view row) {
     return refuse(text::format("{} is a {} family: only Apple families can be raised", shown, row),
                   text::format("use {}", kFamilyForms));
 }
+
+// --- limits -------------------------------------------------------------------------------------
+
+constexpr std::array<Word<unsigned>, 4> kUnits{
+    Word<unsigned>{"B", 0U}, {"KiB", 10U}, {"MiB", 20U}, {"GiB", 30U}};
+
+constexpr std::array<std::string_view, 7> kAmbiguousUnits{"KB", "kB", "MB", "GB", "K", "M", "G"};
 
 // --- versions -----------------------------------------------------------------------------------
 
@@ -196,7 +207,6 @@ Result<Family> parse_family(std::string_view text) {
         return parse_family(static_cast<std::int64_t>(
             std::min<std::uint64_t>(*number, std::numeric_limits<std::int64_t>::max())));
     }
-    constexpr std::string_view kApple = "apple";
     if (text.starts_with(kApple) && text.size() > kApple.size() && text[kApple.size()] != '0') {
         const auto number = parse_number(text.substr(kApple.size()));
         if (number && *number <= 10) {
@@ -234,8 +244,6 @@ Result<Limit> parse_limit(std::string_view text) {
     const auto number = parse_number(text.substr(0, digits));
     std::string_view unit = text.substr(digits);
     unit.remove_prefix(unit.starts_with(' ') ? 1 : 0);
-    constexpr std::array<Word<unsigned>, 4> kUnits{
-        Word<unsigned>{"B", 0U}, {"KiB", 10U}, {"MiB", 20U}, {"GiB", 30U}};
     const bool plain = digits == text.size();
     const auto found = std::ranges::find(kUnits, unit, &Word<unsigned>::text);
     if (digits > 0 && number && (plain || found != kUnits.end())) {
@@ -248,8 +256,7 @@ Result<Limit> parse_limit(std::string_view text) {
     if (digits > 0 && (!number || found != kUnits.end() || plain)) {
         return refuse(text::format("{} is too large", text::quote(text)));
     }
-    constexpr std::array<std::string_view, 6> kAmbiguous{"KB", "kB", "MB", "GB", "K", "M"};
-    if (digits > 0 && (std::ranges::find(kAmbiguous, unit) != kAmbiguous.end() || unit == "G")) {
+    if (digits > 0 && std::ranges::find(kAmbiguousUnits, unit) != kAmbiguousUnits.end()) {
         return refuse(text::format("{}: the unit '{}' has two meanings", text::quote(text), unit),
                       text::format("write '{} {}iB'", text.substr(0, digits),
                                    unit.starts_with('k') ? "K" : unit.substr(0, 1)));

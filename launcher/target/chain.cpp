@@ -4,7 +4,6 @@
 #include "target/chain.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -93,6 +92,7 @@ Finding cannot_reach(const std::string& path, int number) {
 
 struct InterpreterLine {
     std::string interpreter;
+    std::string rest;
     bool has_carriage_return = false;
 };
 
@@ -120,6 +120,11 @@ std::expected<InterpreterLine, Finding> read_line(const std::string& script, Byt
                     {}, "give the interpreter a shorter path"));
     }
     InterpreterLine found{.interpreter = std::string(line.substr(0, end))};
+    if (end != std::string_view::npos) {
+        const std::size_t begin_of_rest = line.find_first_not_of(kBlanks, end);
+        found.rest = begin_of_rest == std::string_view::npos ? "" : line.substr(begin_of_rest);
+        found.rest.resize(found.rest.find_last_not_of(kBlanks) + 1);
+    }
     found.has_carriage_return = found.interpreter.ends_with('\r');
     return found;
 }
@@ -173,6 +178,14 @@ Finding not_a_program(const std::string& path, const FileStatus& status) {
                    {}, "if it is a script, name its interpreter in the first line, such as '#!/bin/sh'");
 }
 
+// The first bytes of a file, as many as a `#!` line may have.
+std::vector<std::byte> first_bytes(const File& file) {
+    std::vector<std::byte> bytes(kLongestLine);
+    const auto got = file.read_at(0, bytes);
+    bytes.resize(got ? *got : 0);
+    return bytes;
+}
+
 // Opens one link of the chain and says what it is. Returns the next path for a script.
 std::expected<std::optional<std::string>, Finding> follow(System& system, Chain& chain,
                                                           const std::string& path) {
@@ -181,12 +194,10 @@ std::expected<std::optional<std::string>, Finding> follow(System& system, Chain&
         return std::unexpected(cannot_reach(path, file.error()));
     }
     const FileStatus status = (*file)->status();
-    std::array<std::byte, kLongestLine> buffer{};
-    const auto got = (*file)->read_at(0, buffer);
-    const Bytes first = Bytes(buffer).first(got ? *got : 0);
+    const std::vector<std::byte> first = first_bytes(**file);
     chain.names.push_back(base_name(path));
     if (as_text(first).starts_with("#!")) {
-        chain.links.push_back({.path = path, .kind = LinkKind::script, .status = status});
+        chain.links.push_back({.path = path, .line = {}, .kind = LinkKind::script, .status = status});
         auto line = read_line(path, first);
         if (!line) {
             return std::unexpected(std::move(line.error()));
@@ -194,9 +205,10 @@ std::expected<std::optional<std::string>, Finding> follow(System& system, Chain&
         if (const auto there = system.stat(line->interpreter); !there) {
             return std::unexpected(missing_interpreter(path, *line, there.error()));
         }
+        chain.links.back().line = line->rest;
         return line->interpreter;
     }
-    chain.links.push_back({.path = path, .kind = LinkKind::program, .status = status});
+    chain.links.push_back({.path = path, .line = {}, .kind = LinkKind::program, .status = status});
     if (!elf::is_elf(first)) {
         return std::unexpected(not_a_program(path, status));
     }
@@ -216,6 +228,19 @@ std::optional<Finding> check_run(System& system, const std::string& path) {
 }
 
 } // namespace
+
+std::optional<std::string> interpreter_arguments(System& system, const std::string& path) {
+    const auto file = system.open(path);
+    if (!file || (*file)->status().kind != FileKind::regular) {
+        return std::nullopt;
+    }
+    const std::vector<std::byte> first = first_bytes(**file);
+    if (!as_text(first).starts_with("#!")) {
+        return std::nullopt;
+    }
+    auto line = read_line(path, first);
+    return line ? std::optional(std::move(line->rest)) : std::nullopt;
+}
 
 Chain resolve(System& system, const std::string& typed, const SearchPath& search) {
     Chain chain{.typed = typed};

@@ -22,6 +22,7 @@ enum class LinkKind : std::uint8_t { program, script };
 /// One file on the way.
 struct Link {
     std::string path; ///< as it is exec'ed
+    std::string line; ///< script: what follows the interpreter in the first line
     LinkKind kind = LinkKind::program;
     FileStatus status;
 };
@@ -50,7 +51,7 @@ struct SearchPath {
     std::string path;        ///< value of PATH, or confstr(_CS_PATH) when there is none
     bool is_default = false; ///< there was no PATH
     std::string home;        ///< for the hint about ~/.local/bin; may be empty
-    std::optional<FileStatus> skip = {}; ///< leave out this file and all that carry metalrun's marker
+    std::vector<FileStatus> skip = {}; ///< not empty: leave out these files, and every metalrun
 };
 
 /// The candidate files for `name` in PATH, in order, that exist; an empty entry is skipped and a
@@ -65,6 +66,15 @@ struct Candidate {
 
 /// Follows `typed` to the image. Never fails: what goes wrong is Chain::problem.
 [[nodiscard]] Chain resolve(System& system, const std::string& typed, const SearchPath& search);
+
+/// The script whose `#!` line leads back to metalrun (`own` is the running one's status), directly or
+/// through env(1); null if the chain ends elsewhere. Starting it would start metalrun again for ever.
+[[nodiscard]] const Link* find_way_back(System& system, const Chain& chain, const FileStatus& own,
+                                        const SearchPath& search);
+
+/// What follows the interpreter in a script's first line, trimmed; nothing if it is no script.
+[[nodiscard]] std::optional<std::string> interpreter_arguments(System& system,
+                                                               const std::string& path);
 
 /// The base name of a path.
 [[nodiscard]] std::string base_name(const std::string& path);

@@ -1,22 +1,49 @@
 // SPDX-License-Identifier: MIT
 #include "target/chain.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace metalrun::target {
 
 namespace {
 
-// The running metalrun, or another build of it: same file, or the marker.
-bool is_metalrun(System& system, const std::string& path, const FileStatus& status,
-                 const FileStatus& own) {
-    if (status.device == own.device && status.inode == own.inode) {
-        return true;
-    }
+bool is_same_file(const FileStatus& a, const FileStatus& b) {
+    return a.device == b.device && a.inode == b.inode;
+}
+
+bool carries_marker(System& system, const std::string& path) {
     const auto file = system.open(path);
-    const auto facts = file ? elf::read_facts(**file)
-                            : std::expected<elf::Facts, elf::Malformed>(elf::Facts{});
+    if (!file) {
+        return false;
+    }
+    const auto facts = elf::read_facts(**file);
     return facts && facts->marker == "launcher";
+}
+
+bool is_skipped(System& system, const std::string& path, const FileStatus& status,
+                const SearchPath& search) {
+    return !search.skip.empty() &&
+           (std::any_of(search.skip.begin(), search.skip.end(),
+                        [&](const FileStatus& skipped) { return is_same_file(skipped, status); }) ||
+            carries_marker(system, path));
+}
+
+// The program that `#!/usr/bin/env …` names: `metalrun`, `-S metalrun …` or `-vS metalrun …`.
+std::string_view first_program(std::string_view line) {
+    constexpr std::string_view kBlanks = " \t";
+    while (true) {
+        const std::size_t begin = line.find_first_not_of(kBlanks);
+        if (begin == std::string_view::npos) {
+            return {};
+        }
+        line.remove_prefix(begin);
+        const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+        if (word != "-S" && word != "-vS") {
+            return word.starts_with("-S") ? word.substr(2) : word;
+        }
+        line.remove_prefix(word.size());
+    }
 }
 
 } // namespace
@@ -50,7 +77,7 @@ std::vector<Candidate> find_candidates(System& system, const std::string& name,
         if (!status || status->kind == FileKind::directory) {
             continue;
         }
-        if (search.skip && is_metalrun(system, path, *status, *search.skip)) {
+        if (is_skipped(system, path, *status, search)) {
             continue;
         }
         const bool executable = system.is_executable(path).value_or(false);
@@ -60,6 +87,33 @@ std::vector<Candidate> find_candidates(System& system, const std::string& name,
         }
     }
     return found;
+}
+
+const Link* find_way_back(System& system, const Chain& chain, const FileStatus& own,
+                          const SearchPath& search) {
+    if (chain.links.size() < 2 || chain.links.back().kind != LinkKind::program) {
+        return nullptr;
+    }
+    const Link& script = chain.links[chain.links.size() - 2];
+    const bool direct = is_same_file(chain.links.back().status, own) ||
+                        (chain.image && chain.image->elf && chain.image->elf->marker == "launcher");
+    if (direct) {
+        return &script;
+    }
+    if (base_name(chain.links.back().path) != "env") {
+        return nullptr;
+    }
+    const std::string program(first_program(script.line));
+    if (program.find('/') != std::string::npos) {
+        const auto status = system.stat(program);
+        const bool back = status && (is_same_file(*status, own) || carries_marker(system, program));
+        return back ? &script : nullptr;
+    }
+    const auto candidates =
+        program.empty() ? std::vector<Candidate>{} : find_candidates(system, program, search);
+    const bool back = !candidates.empty() && (is_same_file(candidates.back().status, own) ||
+                                              carries_marker(system, candidates.back().path));
+    return back ? &script : nullptr;
 }
 
 } // namespace metalrun::target

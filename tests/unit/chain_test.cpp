@@ -144,8 +144,29 @@ TEST_SUITE("target.chain") {
         World world;
         world.system.add_program("/usr/bin/llama-server", make_elf({.marker = "launcher"}));
         world.system.add_program("/opt/bin/llama-server", make_elf());
-        world.search.skip = FileStatus{};
+        world.search.skip = {FileStatus{}};
         CHECK(world.follow("llama-server").path == "/opt/bin/llama-server");
+    }
+
+    TEST_CASE("a script that leads back to metalrun is found, directly and through env") {
+        World world;
+        world.system.add_program("/usr/bin/metalrun", make_elf({.marker = "launcher"}));
+        world.system.add_program("/usr/bin/env", make_elf());
+        const FileStatus own = world.system.status_of("/usr/bin/metalrun");
+        const auto way_back = [&](const std::string& line) {
+            world.system.add_program("/script", line + "\n");
+            const auto chain = world.follow("/script");
+            const auto* link = target::find_way_back(world.system, chain, own, world.search);
+            return link != nullptr && link->path == "/script";
+        };
+        CHECK(way_back("#!/usr/bin/metalrun"));
+        CHECK(way_back("#!/usr/bin/metalrun -q --anywhere"));
+        CHECK(way_back("#!/usr/bin/env metalrun"));
+        CHECK(way_back("#!/usr/bin/env -S metalrun -p x -- prog"));
+        CHECK(way_back("#!/usr/bin/env /usr/bin/metalrun"));
+        CHECK_FALSE(way_back("#!/usr/bin/env prog"));
+        CHECK_FALSE(way_back("#!/usr/bin/prog metalrun"));
+        CHECK_FALSE(way_back("#!/usr/bin/env"));
     }
 
     TEST_CASE("base names") {

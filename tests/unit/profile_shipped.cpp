@@ -135,6 +135,15 @@ TEST_SUITE("profile.shipped") {
         CHECK(shipped("default").policy.children == Children::stock);
     }
 
+    TEST_CASE("the JSON Schema names every key of the loader") {
+        const std::string schema = content_of(kConfig / "metalrun.schema.json");
+        for (const std::string_view key : known_keys()) {
+            CAPTURE(key);
+            const std::string name(key.substr(key.rfind('.') + 1));
+            CHECK(schema.find("\"" + name + "\": {") != std::string::npos);
+        }
+    }
+
     TEST_CASE("every prefix of each shipped profile is answered") {
         for (const BuiltIn& built_in : built_ins()) {
             for (std::size_t length = 0; length < built_in.toml.size(); ++length) {

@@ -3,6 +3,7 @@
 // Who may write to a profile or a shim (profile/trust.hpp).
 #include "profile/trust.hpp"
 #include "system/fake.hpp"
+#include "system/platform.hpp"
 
 #include <doctest/doctest.h>
 
@@ -113,11 +114,7 @@ TEST_SUITE("profile.trust") {
 
     TEST_CASE("the group admin is trusted on macOS only") {
         const bool trusted = judge_folder({.mode = 0775, .owner = kUser, .group = 80}).has_value();
-#ifdef __APPLE__
-        CHECK(trusted);
-#else
-        CHECK_FALSE(trusted);
-#endif
+        CHECK(trusted == kIsMacOs);
     }
 
     TEST_CASE("the root folder itself is judged") {
