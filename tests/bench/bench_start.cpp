@@ -53,6 +53,47 @@ constexpr std::uint64_t kShippedInstructions = 450'000;
 constexpr std::uint64_t kFileInstructions = 800'000;
 constexpr std::uint64_t kPeakKib = 6 * 1024;
 
+/// What a user writes into a profile of their own: every table but the records, 40 lines.
+constexpr auto kProfile = R"(#!/usr/bin/env metalrun
+schema = 1
+description = "llama.cpp in a guest, for the server of this house"
+
+[metal]
+apple_family = "apple7"
+threadgroup_memory = "stock"
+working_set = "stock"
+never_above_host = true
+hook = "early"
+
+[environment]
+set = { GGML_METAL_NO_RESIDENCY = "1", LLAMA_ARG_HOST = "127.0.0.1" }
+unset = ["GGML_METAL_PATH_RESOURCES"]
+
+[policy]
+on_refusal = "fail"
+when_uncertain = "refuse"
+children = "stock"
+where = "anywhere"
+
+[match]
+programs = ["llama-server", "llama-bench", "llama-cli", "llama-*"]
+
+[workload]
+status = "beneficial"
+reason = "selects the matrix kernels of the graphics processor"
+
+[[quirk]]
+guest_os = "13"
+level = "note"
+set = { GGML_METAL_BF16_DISABLE = "1" }
+note = "the compiler of this system has no bfloat"
+
+[[quirk]]
+guest_os = ">=26"
+level = "warn"
+note = "not measured yet"
+)";
+
 /// A program with vectors that are ready before the clock runs.
 class Arm {
 public:
@@ -369,7 +410,7 @@ int measure(const Options& options) {
     const std::string fixed{METALRUN_TARGETS "/exit_with_static"};
     const TempFolder folder;
     const auto profile = folder / "profile.toml";
-    std::filesystem::copy_file(METALRUN_PROFILE_SOURCE, profile);
+    std::ofstream{profile} << kProfile;
     const auto receipt = folder / "receipt.toml";
     close(open(receipt.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     const Strings environment{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + (folder / "home"),
@@ -381,7 +422,7 @@ int measure(const Options& options) {
                        "METALRUN_SHIM_CHILDREN=stock", "METALRUN_RECEIPT=" + receipt, dynamic},
                       environment};
     const Arm shipped{{metalrun, "--anywhere", "--", dynamic}, environment};
-    const Arm by_file{{metalrun, "--anywhere", "-p", profile, "--", dynamic}, environment};
+    const Arm by_file{{metalrun, "-p", profile, "--", dynamic}, environment};
     const Arm stock{{metalrun, "--stock", "--", fixed}, environment};
     const Arm env_stock{{env, fixed}, environment};
 

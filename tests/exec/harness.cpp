@@ -27,6 +27,7 @@ namespace metalrun::test {
 namespace {
 
 constexpr int kLastDescriptor = 1024;
+constexpr unsigned kTimeLimitSeconds = 20;
 
 struct CloseFile {
     void operator()(FILE* file) const { std::fclose(file); }
@@ -87,6 +88,8 @@ void arrange_descriptors(const std::vector<int>& wanted) {
         std::_Exit(125);
     }
     arrange_descriptors(command.descriptors);
+    // Survives exec: what never ends is a failure, not a test run without end.
+    alarm(kTimeLimitSeconds);
     if (command.before_exec) {
         command.before_exec();
     }

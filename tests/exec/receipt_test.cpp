@@ -93,11 +93,14 @@ TEST_SUITE("exec.receipt") {
         REQUIRE(shown.report);
         const auto text = read_file(state + "/" + std::to_string(shown.outcome.pid) + ".toml");
         CHECK_FALSE(text.empty());
-        int events = 0;
-        for (const auto& line : lines_of(text)) {
-            events += line == "[[event]]" ? 1 : 0;
+        CHECK_FALSE(contains(text, "\xff"));
+        const auto pid = "pid = " + std::to_string(shown.outcome.pid);
+        const auto lines = lines_of(text);
+        for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+            if (lines[i] == "[[event]]") {
+                CHECK(lines[i + 1] == pid);
+            }
         }
-        CHECK(events == 1);
     }
 
     TEST_CASE("without METALRUN_STATE_DIR: $XDG_RUNTIME_DIR/metalrun, else "

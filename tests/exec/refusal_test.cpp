@@ -102,7 +102,7 @@ TEST_SUITE("exec.refusal") {
 
     TEST_CASE("a folder cannot be run: 126") {
         const TempFolder folder;
-        check_cannot_start(folder, folder.path(), {126, {folder.path(), "folder"}});
+        check_cannot_start(folder, folder.path(), {126, {folder.path(), "is a directory"}});
     }
 
     TEST_CASE("a file without the run bit: 126") {
@@ -149,7 +149,7 @@ TEST_SUITE("exec.refusal") {
         const auto elf = read_file(target("show"));
         check_cannot_start(folder,
                            folder.write("foreign", with_machine(elf, foreign_machine()), 0755),
-                           {126, {"[wrong-architecture]", "arm64", "x86_64"}});
+                           {126, {"[wrong-architecture]", "AArch64", "x86-64"}});
         check_refused(folder,
                       metalrun_command(
                           {"--anywhere", "--", folder.write("narrow", with_class_32(elf), 0755)}),

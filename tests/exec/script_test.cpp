@@ -81,6 +81,25 @@ TEST_SUITE("exec.script") {
         }
     }
 
+    TEST_CASE("behind '#!/usr/bin/env X' it is X that has the shim, also when children are stock") {
+        const TempFolder folder;
+        const auto script = folder.write("script", "#!/usr/bin/env show\n", 0755);
+        auto command = metalrun_command({"--anywhere", "--children", "stock", "--", script, "x"});
+        command.environment[0] = "PATH=" + programs().targets + ":/usr/bin:/bin";
+        const auto shown = run_show(folder, command);
+        REQUIRE_MESSAGE(shown.report, shown.outcome.err);
+        CHECK(shown.report->has_library(programs().shim));
+    }
+
+    TEST_CASE("metalrun scripts that lead to each other end in an answer") {
+        const TempFolder folder;
+        folder.write("one", launcher_text("#!" + programs().metalrun, folder / "two"), 0755);
+        folder.write("two", launcher_text("#!" + programs().metalrun, folder / "one"), 0755);
+        const auto outcome = run(start_file(folder / "one", {}, "/usr/bin:/bin"));
+        CHECK(outcome.signal() == 0);
+        CHECK((outcome.status() == 125 || outcome.status() == 126));
+    }
+
     TEST_CASE("a script in PATH is found and keeps its path as argument") {
         const TempFolder folder;
         folder.write("bin/tool", "#!" + target("show") + "\n", 0755);
@@ -145,7 +164,7 @@ TEST_SUITE("exec.script") {
         folder.copy(target("show"), "place/prog");
         const auto script = folder.write(
             "launch",
-            launcher_text("#!" + programs().metalrun, "./prog",
+            launcher_text("#!" + programs().metalrun, folder / "place/prog",
                           "directory = \"" + (folder / "place") + "\"\nargv0 = \"a name\"\n"),
             0755);
         const auto shown = run_show(folder, start_file(script, {}, "/usr/bin:/bin"));
@@ -165,15 +184,15 @@ TEST_SUITE("exec.script") {
         CHECK(shown.report->exe == target("show"));
     }
 
-    TEST_CASE("a broken launcher script is refused with its line") {
+    TEST_CASE("a broken launcher script is refused with the place of its fault") {
         const TempFolder folder;
         const auto script = folder.write(
             "launch", launcher_text("#!" + programs().metalrun, target("show"), "colour = 1\n"),
             0755);
         const auto shown = run_show(folder, start_file(script, {}, "/usr/bin:/bin"));
-        CHECK(shown.outcome.status() == 125);
+        CHECK(shown.outcome.status() == 126);
         CHECK_FALSE(shown.report);
-        CHECK(contains(shown.outcome.err, script + ":10:1: "));
+        CHECK_MESSAGE(contains(shown.outcome.err, script + ":11:1: "), shown.outcome.err);
         CHECK(contains(shown.outcome.err, "'target.colour'"));
     }
 
