@@ -281,9 +281,15 @@ Candidates candidates_of(const Subject& subject) {
     return candidates;
 }
 
-// Most patterns are a name or a name with one '*' at its end; fnmatch(3) is for the others.
+// A pattern is never empty (loader.cpp). Most differ in the first letter; most others are a name,
+// or a name with one '*' at its end; fnmatch(3) is for the rest.
 bool fits(std::string_view pattern, std::string_view word) {
-    const std::size_t special = pattern.find_first_of("*?[\\");
+    constexpr std::string_view special_characters = "*?[\\";
+    const bool plain_start = special_characters.find(pattern.front()) == std::string_view::npos;
+    if (plain_start && (word.empty() || word.front() != pattern.front())) {
+        return false;
+    }
+    const std::size_t special = pattern.find_first_of(special_characters);
     if (special == std::string_view::npos) {
         return pattern == word;
     }

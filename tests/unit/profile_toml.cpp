@@ -70,6 +70,35 @@ TEST_SUITE("profile.toml") {
         }
     }
 
+    TEST_CASE("letters and white space beyond ASCII are refused outside of strings and comments") {
+        for (const std::string_view letter : {"\u00A1", "\u00E9", "\u0494", "\u1681", "\u2001",
+                                              "\u3001", "\uFA80", "\uFE00", "\U0001F600"}) {
+            const std::string l(letter);
+            CAPTURE(l);
+            CHECK(message_of("# " + l + "\na = '" + l + "'\nb = \"\"\"\\\n  " + l + "\"\"\"\n")
+                      .empty());
+            CHECK(message_of(l + " = 1\n").starts_with("x.toml:1:1: "));
+            CHECK(message_of("a" + l + " = 1\n").starts_with("x.toml:1:2: "));
+            CHECK_FALSE(message_of("a = 1" + l + "\n").empty());
+            CHECK_FALSE(message_of("a = '1'" + l + "\n").empty());
+            CHECK_FALSE(message_of("a = [1," + l + "]\n").empty());
+            CHECK_FALSE(message_of("[" + l + "]\n").empty());
+            CHECK_FALSE(message_of("a." + l + " = 1\n").empty());
+        }
+    }
+
+    TEST_CASE("keys that begin with no key character are refused") {
+        for (
+            const std::string_view document :
+            {"[.a]\n",      "[a.]\n",    "a. = 1\n", ".a = 1\n", "a..b = 1\n",     "= 1\n",
+             "[]\n",        "[[]]\n",    "[a\n",     "[[a]\n",   "a = {.b = 1}\n", "a = {b. = 1}\n",
+             "a = {= 1}\n", "a = {,}\n", "a.\n",     "a.#\n",    "[a.#]\n",        "a",
+             "a.",          "[",         "[[",       "a = {",    "a = {b",         "a = {b ="}) {
+            CAPTURE(document);
+            CHECK(message_of(document).starts_with("x.toml:1:"));
+        }
+    }
+
     TEST_CASE("an empty document is an empty table") {
         CHECK(toml::parse("", "x", Errc::profile)->entries.empty());
         CHECK(toml::parse("# only a comment", "x", Errc::profile)->entries.empty());
