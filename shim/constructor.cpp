@@ -13,11 +13,13 @@
 
 #include <unistd.h>
 
+// NOLINTBEGIN(readability-identifier-naming): Metal's names
 extern "C" {
 id MTLCreateSystemDefaultDevice();
 id MTLCopyAllDevices();
 id MTLCopyAllDevicesWithObserver(id* observer, id handler);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace metalrun::shim {
 namespace {
@@ -42,17 +44,13 @@ void report_stock(const char* reason) noexcept {
     report(record);
 }
 
-const char* hook_name() noexcept {
-    return settings.hook == Hook::late ? "late" : "early";
-}
-
 Record make_active_record(id device) noexcept {
     Record record("active");
-    record.text("hook", hook_name());
+    const auto [stock, given] = answers_of(device, supports_family);
     record.text("class", class_getName(object_getClass(device)));
     record.number("ceiling", settings.ceiling);
-    record.number("family_stock", stock_family(device));
-    record.number("family_given", given_family(device));
+    record.number("family_stock", stock);
+    record.number("family_given", given);
     return record;
 }
 
@@ -76,16 +74,18 @@ void patch_initialised(id device) noexcept {
 /// Reports a finished device, the first of its class, with all answers before and after.
 void describe(id device) noexcept {
     Record record = make_active_record(device);
-    const id name = send<id>(device, "name"); // an NSString
+    const auto name = send<id>(device, "name"); // an NSString
     const char* text = name == nullptr ? nullptr : send<const char*>(name, "UTF8String");
     record.text("device", text == nullptr ? "" : text);
     if (settings.threadgroup_memory != 0) {
-        record.number("threadgroup_stock", stock_size(device, threadgroup_memory));
-        record.number("threadgroup_given", given_size(device, threadgroup_memory));
+        const auto [stock, given] = answers_of(device, threadgroup_memory);
+        record.number("threadgroup_stock", stock);
+        record.number("threadgroup_given", given);
     }
     if (settings.working_set != 0) {
-        record.number("working_set_stock", stock_size(device, working_set));
-        record.number("working_set_given", given_size(device, working_set));
+        const auto [stock, given] = answers_of(device, working_set);
+        record.number("working_set_stock", stock);
+        record.number("working_set_given", given);
     }
     report(record);
 }
@@ -114,7 +114,7 @@ id hand_out_all(id devices) noexcept {
 
 /// Places the early hook if the base class is there.
 void hook_base_class() noexcept {
-    const Class base = objc_lookUpClass("_MTLDevice");
+    const auto base = objc_lookUpClass("_MTLDevice");
     if (base != nullptr && settings.hook == Hook::early) {
         const char* problem = hook_initialiser(base, &patch_initialised);
         if (problem != nullptr) {
@@ -123,17 +123,20 @@ void hook_base_class() noexcept {
     }
 }
 
+const char* variable(const char* name) noexcept {
+    return std::getenv(name); // NOLINT(concurrency-mt-unsafe): the target has not begun
+}
+
 void read_settings() noexcept {
-    settings =
-        parse_settings({.family = std::getenv("LUME_METAL_APPLE_FAMILY_MAX"),
-                        .threadgroup_memory = std::getenv("LUME_METAL_MAX_THREADGROUP_MEMORY"),
-                        .working_set = std::getenv("LUME_METAL_RECOMMENDED_WORKING_SET_SIZE"),
-                        .hook = std::getenv("METALRUN_SHIM_HOOK"),
-                        .children = std::getenv("METALRUN_SHIM_CHILDREN"),
-                        .verbose = std::getenv("METALRUN_SHIM_VERBOSE")});
-    const char* path = std::getenv("METALRUN_RECEIPT");
+    settings = parse_settings({.family = variable("LUME_METAL_APPLE_FAMILY_MAX"),
+                               .threadgroup_memory = variable("LUME_METAL_MAX_THREADGROUP_MEMORY"),
+                               .working_set = variable("LUME_METAL_RECOMMENDED_WORKING_SET_SIZE"),
+                               .hook = variable("METALRUN_SHIM_HOOK"),
+                               .children = variable("METALRUN_SHIM_CHILDREN"),
+                               .verbose = variable("METALRUN_SHIM_VERBOSE")});
+    const char* path = variable("METALRUN_RECEIPT");
     if (path != nullptr && std::strlen(path) < sizeof receipt_path) {
-        std::memcpy(receipt_path, path, std::strlen(path));
+        std::memcpy(receipt_path, path, std::strlen(path) + 1);
     }
 }
 
@@ -145,7 +148,7 @@ void read_settings() noexcept {
         remove_shim(current_environment(), &is_this_library);
     }
     Record loaded("loaded");
-    loaded.text("hook", hook_name());
+    loaded.text("hook", settings.hook == Hook::late ? "late" : "early");
     loaded.text("children", settings.children == Children::stock ? "stock" : "inherit");
     report(loaded);
     if (settings.problem != nullptr) {

@@ -67,7 +67,8 @@ bool is_this_library(const char* path) noexcept {
     Dl_info image{};
     struct stat own{};
     struct stat other{};
-    return dladdr(&kInsertionVariable, &image) != 0 && image.dli_fname != nullptr &&
+    return dladdr(static_cast<const void*>(&kInsertionVariable), &image) != 0 &&
+           image.dli_fname != nullptr &&
            (std::strcmp(path, image.dli_fname) == 0 ||
             (stat(path, &other) == 0 && stat(image.dli_fname, &own) == 0 &&
              own.st_dev == other.st_dev && own.st_ino == other.st_ino));

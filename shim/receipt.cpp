@@ -3,7 +3,6 @@
 // No descriptor is kept: the target may close those it did not open, or count on their numbers.
 #include "receipt.hpp"
 
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 
@@ -27,7 +26,7 @@ bool is_receipt(int file, std::size_t growth) noexcept {
 } // namespace
 
 Record::Record(const char* state) noexcept {
-    append("[[event]]\npid = %ld\n", static_cast<long>(getpid()));
+    take(std::snprintf(end(), room(), "[[event]]\npid = %ld\n", static_cast<long>(getpid())));
     text("state", state);
 }
 
@@ -47,23 +46,18 @@ void Record::text(const char* key, const char* value) noexcept {
             escaped[size++] = byte < 0x80 ? static_cast<char>(byte) : '?';
         }
     }
-    append("%s = \"%s\"\n", key, escaped);
+    take(std::snprintf(end(), room(), "%s = \"%s\"\n", key, escaped));
 }
 
 void Record::number(const char* key, unsigned long value) noexcept {
-    append("%s = %lu\n", key, value);
+    take(std::snprintf(end(), room(), "%s = %lu\n", key, value));
 }
 
-void Record::append(const char* format, ...) noexcept {
-    const std::size_t room = sizeof bytes_ - size_ - 1;
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = std::vsnprintf(&bytes_[size_], room, format, arguments);
-    va_end(arguments);
-    if (length > 0 && static_cast<std::size_t>(length) < room) {
+void Record::take(int length) noexcept {
+    if (length > 0 && static_cast<std::size_t>(length) < room()) {
         size_ += static_cast<std::size_t>(length);
     }
-    bytes_[size_] = '\n';
+    *end() = '\n';
 }
 
 bool append_record(const char* path, const Record& record) noexcept {

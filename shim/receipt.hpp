@@ -23,7 +23,9 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return size_ + 1; } // with the blank line
 
 private:
-    [[gnu::format(printf, 2, 3)]] void append(const char* format, ...) noexcept;
+    [[nodiscard]] char* end() noexcept { return &bytes_[size_]; }
+    [[nodiscard]] std::size_t room() const noexcept { return sizeof bytes_ - size_ - 1; }
+    void take(int length) noexcept; ///< what snprintf wrote at the end, if it fitted
 
     char bytes_[1024];
     std::size_t size_ = 0;

@@ -34,27 +34,31 @@ Number parse_number(const char* text, Size when_unset) noexcept {
     return {.value = value, .valid = errno == 0 && end != text && *end == '\0'};
 }
 
+bool is_unset_or(const char* text, const char* one, const char* other) noexcept {
+    return !is_set(text) || is(text, one) || is(text, other);
+}
+
 const char* find_problem(const SettingTexts& texts, const Number& family) noexcept {
-    if (!is_set(texts.family)) {
-        return "LUME_METAL_APPLE_FAMILY_MAX is not set";
-    }
-    if (!family.valid) {
-        return "LUME_METAL_APPLE_FAMILY_MAX is malformed";
-    }
-    if (family.value < kFirstFamily || family.value > kLastFamily) {
-        return "LUME_METAL_APPLE_FAMILY_MAX is outside 1001 to 1999";
-    }
-    if (!parse_number(texts.threadgroup_memory, 0).valid) {
-        return "LUME_METAL_MAX_THREADGROUP_MEMORY is malformed";
-    }
-    if (!parse_number(texts.working_set, 0).valid) {
-        return "LUME_METAL_RECOMMENDED_WORKING_SET_SIZE is malformed";
-    }
-    if (is_set(texts.hook) && !is(texts.hook, "early") && !is(texts.hook, "late")) {
-        return "METALRUN_SHIM_HOOK is neither early nor late";
-    }
-    if (is_set(texts.children) && !is(texts.children, "inherit") && !is(texts.children, "stock")) {
-        return "METALRUN_SHIM_CHILDREN is neither inherit nor stock";
+    const struct {
+        bool applies;
+        const char* problem;
+    } rows[] = {
+        {!is_set(texts.family), "LUME_METAL_APPLE_FAMILY_MAX is not set"},
+        {!family.valid, "LUME_METAL_APPLE_FAMILY_MAX is malformed"},
+        {family.value < kFirstFamily || family.value > kLastFamily,
+         "LUME_METAL_APPLE_FAMILY_MAX is outside 1001 to 1999"},
+        {!parse_number(texts.threadgroup_memory, 0).valid,
+         "LUME_METAL_MAX_THREADGROUP_MEMORY is malformed"},
+        {!parse_number(texts.working_set, 0).valid,
+         "LUME_METAL_RECOMMENDED_WORKING_SET_SIZE is malformed"},
+        {!is_unset_or(texts.hook, "early", "late"), "METALRUN_SHIM_HOOK is neither early nor late"},
+        {!is_unset_or(texts.children, "inherit", "stock"),
+         "METALRUN_SHIM_CHILDREN is neither inherit nor stock"},
+    };
+    for (const auto& row : rows) {
+        if (row.applies) {
+            return row.problem;
+        }
     }
     return nullptr;
 }

@@ -89,12 +89,12 @@ void init_gpu_family_support(id self, SEL command) {
 /// after the shim's constructor.
 template <std::size_t... slot>
 IMP choose_replacement(std::size_t wanted, std::size_t method, std::index_sequence<slot...>) {
-    static constexpr FamilyFunction* kFamily[] = {&family_answer<slot>...};
-    static constexpr SizeFunction* kThreadgroup[] = {&size_answer<slot, threadgroup_memory>...};
-    static constexpr SizeFunction* kWorkingSet[] = {&size_answer<slot, working_set>...};
-    return method == supports_family      ? as_imp(kFamily[wanted])
-           : method == threadgroup_memory ? as_imp(kThreadgroup[wanted])
-                                          : as_imp(kWorkingSet[wanted]);
+    static constexpr FamilyFunction* families[] = {&family_answer<slot>...};
+    static constexpr SizeFunction* threadgroups[] = {&size_answer<slot, threadgroup_memory>...};
+    static constexpr SizeFunction* working_sets[] = {&size_answer<slot, working_set>...};
+    return method == supports_family      ? as_imp(families[wanted])
+           : method == threadgroup_memory ? as_imp(threadgroups[wanted])
+                                          : as_imp(working_sets[wanted]);
 }
 
 IMP replacement(std::size_t slot, std::size_t method) noexcept {
@@ -111,7 +111,7 @@ bool take_type(const char*& encoding, const char* accepted) noexcept {
 
 /// The method that the class answers the selector with, if it has the expected type.
 Method find_method(Class device_class, const MethodType& type) noexcept {
-    const Method method = class_getInstanceMethod(device_class, sel_registerName(type.selector));
+    const auto method = class_getInstanceMethod(device_class, sel_registerName(type.selector));
     const char* encoding = method == nullptr ? nullptr : method_getTypeEncoding(method);
     const bool matches = encoding != nullptr && take_type(encoding, type.returns) &&
                          take_type(encoding, "@") && take_type(encoding, ":") &&
@@ -123,11 +123,11 @@ Method find_method(Class device_class, const MethodType& type) noexcept {
 /// Makes the class itself answer the selector with the implementation, and reads that back.
 bool put(Class device_class, const MethodType& type, IMP implementation) noexcept {
     const SEL selector = sel_registerName(type.selector);
-    const Method found = class_getInstanceMethod(device_class, selector);
+    const auto found = class_getInstanceMethod(device_class, selector);
     if (class_addMethod(device_class, selector, implementation, method_getTypeEncoding(found)) ==
         NO) {
         // Either the class has it, or memory ran out; then the method is a superclass's, not ours.
-        const Method own = class_getInstanceMethod(device_class, selector);
+        const auto own = class_getInstanceMethod(device_class, selector);
         if (own == class_getInstanceMethod(class_getSuperclass(device_class), selector)) {
             return false;
         }
@@ -140,7 +140,7 @@ bool put(Class device_class, const MethodType& type, IMP implementation) noexcep
 /// Null, or why the class cannot be changed. Nothing is changed before every method was looked at.
 const char* install(Class device_class, std::size_t slot) noexcept {
     for (std::size_t method = 0; method < method_count; ++method) {
-        const Method found = find_method(device_class, kTypes[method]);
+        const auto found = find_method(device_class, kTypes[method]);
         if (answers.at_least[method] != 0 && found == nullptr) {
             return "a method of the device class is missing or has another type";
         }
@@ -161,7 +161,7 @@ const char* install(Class device_class, std::size_t slot) noexcept {
 
 void roll_back(Class device_class, std::size_t slot) noexcept {
     for (std::size_t method = 0; method < method_count; ++method) {
-        const Method found = find_method(device_class, kTypes[method]);
+        const auto found = find_method(device_class, kTypes[method]);
         if (found != nullptr && method_getImplementation(found) == replacement(slot, method)) {
             set_own_implementation(device_class, found, original(slots[slot].originals[method]));
         }
@@ -180,16 +180,17 @@ std::size_t claim_slot(Class device_class) noexcept {
     return slot;
 }
 
-template <class Ask> Size highest_family(Ask ask) noexcept {
+Size ask(id device, DeviceMethod method, IMP implementation) noexcept {
+    const SEL selector = sel_registerName(kTypes[method].selector);
+    if (method != supports_family) {
+        return as_function<SizeFunction>(implementation)(device, selector);
+    }
     Family family = kApple10;
-    while (family >= kApple1 && !ask(family)) {
+    while (family >= kApple1 &&
+           as_function<FamilyFunction>(implementation)(device, selector, family) == NO) {
         --family;
     }
     return family < kApple1 ? 0 : static_cast<Size>(family);
-}
-
-IMP original_of(id device, DeviceMethod method) noexcept {
-    return original(slots[claim_slot(object_getClass(device))].originals[method]);
 }
 
 } // namespace
@@ -199,7 +200,7 @@ void set_answers(const Answers& wanted) noexcept {
 }
 
 const char* hook_initialiser(Class base, void (*then)(id device)) noexcept {
-    const Method method = find_method(base, kInitialiser);
+    const auto method = find_method(base, kInitialiser);
     if (method == nullptr) {
         return "initGPUFamilySupport of '_MTLDevice' is missing or has another type";
     }
@@ -237,25 +238,13 @@ bool claim_description(Class device_class) noexcept {
     return slot < kSlots && is_active(slots[slot]) && !slots[slot].described.exchange(true);
 }
 
-Size stock_family(id device) noexcept {
-    const auto own = as_function<FamilyFunction>(original_of(device, supports_family));
-    const SEL selector = sel_registerName(kTypes[supports_family].selector);
-    return highest_family([&](Family family) { return own(device, selector, family) != NO; });
-}
-
-Size stock_size(id device, DeviceMethod method) noexcept {
-    const auto own = as_function<SizeFunction>(original_of(device, method));
-    return own(device, sel_registerName(kTypes[method].selector));
-}
-
-Size given_family(id device) noexcept {
-    const char* selector = kTypes[supports_family].selector;
-    return highest_family(
-        [&](Family family) { return send<BOOL>(device, selector, family) != NO; });
-}
-
-Size given_size(id device, DeviceMethod method) noexcept {
-    return send<Size>(device, kTypes[method].selector);
+BeforeAndAfter answers_of(id device, DeviceMethod method) noexcept {
+    const auto device_class = object_getClass(device);
+    const IMP own = original(slots[claim_slot(device_class)].originals[method]);
+    const auto now =
+        class_getInstanceMethod(device_class, sel_registerName(kTypes[method].selector));
+    return {.stock = ask(device, method, own),
+            .given = ask(device, method, method_getImplementation(now))};
 }
 
 } // namespace metalrun::shim

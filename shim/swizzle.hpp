@@ -37,13 +37,13 @@ void set_answers(const Answers& wanted) noexcept;
 /// True once for each active class: its devices have yet to be described.
 [[nodiscard]] bool claim_description(Class device_class) noexcept;
 
-/// The highest of Apple1 to Apple10 that the device's own method answers yes to, else 0. The class
-/// must be active; so too for stock_size, and the method must be one that was changed.
-[[nodiscard]] Size stock_family(id device) noexcept;
-[[nodiscard]] Size stock_size(id device, DeviceMethod method) noexcept;
-
-/// What the device answers to anyone who asks.
-[[nodiscard]] Size given_family(id device) noexcept;
-[[nodiscard]] Size given_size(id device, DeviceMethod method) noexcept;
+/// An answer of a device, by its own method and as anyone gets it who asks; for supportsFamily: the
+/// highest of Apple1 to Apple10 that is answered with yes, or 0. The class must be active, and the
+/// method one that was changed.
+struct BeforeAndAfter {
+    Size stock = 0;
+    Size given = 0;
+};
+[[nodiscard]] BeforeAndAfter answers_of(id device, DeviceMethod method) noexcept;
 
 } // namespace metalrun::shim

@@ -77,7 +77,7 @@ Family highest(id device, Family first, Family last) {
 }
 
 std::string name_of(id device) {
-    const id name = send<id>(device, "name");
+    const auto name = send<id>(device, "name");
     const char* text = name == nullptr ? nullptr : send<const char*>(name, "UTF8String");
     return text == nullptr ? "" : text;
 }
@@ -85,7 +85,7 @@ std::string name_of(id device) {
 Answers ask() {
     Answers result;
     result.simulated = dlsym(RTLD_DEFAULT, "metalrun_simulated_metal") != nullptr;
-    const id device = create_default_device();
+    const auto device = create_default_device();
     if (device == nullptr) {
         return result;
     }
@@ -125,7 +125,8 @@ std::string json_string(std::string_view text) {
     for (const char byte : text) {
         char escaped[8]{};
         if (static_cast<unsigned char>(byte) < 0x20) {
-            std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(byte));
+            static_cast<void>(
+                std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(byte)));
             quoted += escaped;
             continue;
         }
@@ -201,18 +202,22 @@ Options parse_options(const std::vector<const char*>& arguments) {
     return options;
 }
 
+void complain(const char* text) {
+    static_cast<void>(std::fprintf(stderr, "metalrun-probe: error: %s\n", text));
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-bounds-pointer-arithmetic): the form main is given
     const Options options = parse_options({argv, argv + argc});
     if (!options.valid) {
-        std::fputs("metalrun-probe: usage: metalrun-probe [--json] [--late-load FILE]\n", stderr);
+        complain("usage: metalrun-probe [--json] [--late-load FILE]");
         return kOwnFailure;
     }
     if (options.late_load != nullptr &&
         dlopen(options.late_load, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-        std::fprintf(stderr, "metalrun-probe: error: %s\n", dlerror());
+        complain(dlerror()); // NOLINT(concurrency-mt-unsafe): there is one thread
         return kOwnFailure;
     }
     const Answers answers = ask();

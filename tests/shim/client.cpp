@@ -64,11 +64,13 @@ std::string answers_of(id device) {
     for (const Family family :
          {1005, 1006, 1007, 1008, 1009, 1010, 1011, 2001, 3003, 3004, 4001, 5001, 5002}) {
         if (send<BOOL>(device, "supportsFamily:", family) != NO) {
-            text += " " + std::to_string(family);
+            text.append(" ").append(std::to_string(family));
         }
     }
-    text += ", memory " + std::to_string(send<Size>(device, "maxThreadgroupMemoryLength"));
-    text += ", set " + std::to_string(send<Size>(device, "recommendedMaxWorkingSetSize"));
+    text.append(", memory ")
+        .append(std::to_string(send<Size>(device, "maxThreadgroupMemoryLength")));
+    text.append(", set ").append(
+        std::to_string(send<Size>(device, "recommendedMaxWorkingSetSize")));
     // What Metal concluded while it made the device.
     const bool emulates = send<BOOL>(device, "requiresBFloat16Emulation") != NO;
     return text + ", bfloat16 " + (emulates ? "emulated" : "native");

@@ -67,7 +67,7 @@ id make_device(Class device_class) {
     return class_createInstance(device_class, 0);
 }
 
-std::string answers_of(id device) {
+std::string all_answers(id device) {
     std::string text;
     for (const Family family : {1005, 1007, 1009, 1010, 3003, 5001}) {
         text += send<BOOL>(device, "supportsFamily:", family) != NO ? std::to_string(family) + " "
@@ -130,11 +130,11 @@ TEST_SUITE("shim.swizzle") {
                   const Class device_class = make_class("Device", base, {});
                   const id device = make_device(device_class);
                   const id sibling = make_device(make_class("Sibling", base, {}));
-                  const auto before = answers_of(device) + answers_of(sibling);
+                  const auto before = all_answers(device) + all_answers(sibling);
                   const auto result = text_of(patch_device_class(device_class));
                   return (before == std::string(kStock) + kStock ? "stock before; " : before) +
-                         result + "; " + answers_of(device) + "; " + answers_of(sibling) + "; " +
-                         answers_of(make_device(base));
+                         result + "; " + all_answers(device) + "; " + all_answers(sibling) + "; " +
+                         all_answers(make_device(base));
               }) == std::string("stock before; changed active; ") + kRaised + "; " + kStock + "; " +
                         kStock);
     }
@@ -144,9 +144,9 @@ TEST_SUITE("shim.swizzle") {
                   set_answers(kPublished);
                   const Class device_class = make_class("Device", nullptr, all_methods());
                   const id device = make_device(device_class);
-                  const auto before = answers_of(device);
+                  const auto before = all_answers(device);
                   static_cast<void>(patch_device_class(device_class));
-                  return before + "; " + answers_of(device);
+                  return before + "; " + all_answers(device);
               }) == std::string(kStock) + "; " + kRaised);
     }
 
@@ -158,7 +158,7 @@ TEST_SUITE("shim.swizzle") {
                   const auto second = text_of(patch_device_class(device_class));
                   const bool describe = claim_description(device_class);
                   const bool again = claim_description(device_class);
-                  return first + "; " + second + "; " + answers_of(make_device(device_class)) +
+                  return first + "; " + second + "; " + all_answers(make_device(device_class)) +
                          (describe ? "; describe" : "") + (again ? "; again" : "");
               }) == std::string("changed active; active; ") + kRaised + "; describe");
     }
@@ -169,7 +169,7 @@ TEST_SUITE("shim.swizzle") {
                 set_answers(wanted);
                 const Class device_class = make_class("Device", nullptr, all_methods());
                 static_cast<void>(patch_device_class(device_class));
-                return answers_of(make_device(device_class));
+                return all_answers(make_device(device_class));
             });
         };
         CHECK(with({.at_least = {1003, 1, 1}}) == kStock);
@@ -186,12 +186,9 @@ TEST_SUITE("shim.swizzle") {
                   const id device = make_device(device_class);
                   static_cast<void>(patch_device_class(device_class));
                   std::string text;
-                  for (const Size size :
-                       {stock_family(device), given_family(device),
-                        stock_size(device, threadgroup_memory),
-                        given_size(device, threadgroup_memory), stock_size(device, working_set),
-                        given_size(device, working_set)}) {
-                      text += std::to_string(size) + " ";
+                  for (const auto method : {supports_family, threadgroup_memory, working_set}) {
+                      const auto [stock, given] = answers_of(device, method);
+                      text += std::to_string(stock) + " " + std::to_string(given) + " ";
                   }
                   return text;
               }) == "1005 1009 32768 65536 1000 2000 ");
@@ -243,9 +240,9 @@ TEST_SUITE("shim.swizzle") {
                   const bool put_back = method_getImplementation(class_getInstanceMethod(
                                             device_class, sel_registerName("supportsFamily:"))) ==
                                         as_imp(&stock_family_answer);
-                  return result + (put_back ? "; put back; " : "; left; ") + answers_of(device) +
+                  return result + (put_back ? "; put back; " : "; left; ") + all_answers(device) +
                          "; " + text_of(patch_device_class(device_class)) + "; " +
-                         answers_of(make_device(base));
+                         all_answers(make_device(base));
               }) == std::string("changed stock: a method of the device class could not be "
                                 "replaced; put back; ") +
                         kStock + "; stock; " + kStock);
@@ -267,7 +264,7 @@ TEST_SUITE("shim.swizzle") {
                                  {{"supportsFamily:", as_imp(override_function), "B24@0:8q16"}});
                   const auto results = text_of(patch_device_class(middle)) + "; " +
                                        text_of(patch_device_class(leaf));
-                  return results + "; " + answers_of(make_device(leaf));
+                  return results + "; " + all_answers(make_device(leaf));
               }) == std::string("changed active; changed active; ") + kRaised);
     }
 
@@ -279,7 +276,7 @@ TEST_SUITE("shim.swizzle") {
                       const auto name = "Device" + std::to_string(number);
                       const Class made = make_class(name.c_str(), nullptr, all_methods());
                       text += patch_device_class(made).active ? "a" : "s";
-                      text += answers_of(make_device(made)) == kRaised ? "+" : "-";
+                      text += all_answers(make_device(made)) == kRaised ? "+" : "-";
                   }
                   return text;
               }) == "a+a+a+a+a+a+a+a+s-s-");
@@ -306,7 +303,7 @@ TEST_SUITE("shim.swizzle") {
                               while (waiting != 0) {
                               }
                               changed += patch_device_class(device_class).changed ? 1 : 0;
-                              raised += answers_of(device) == kRaised ? 1 : 0;
+                              raised += all_answers(device) == kRaised ? 1 : 0;
                           });
                       }
                       for (auto& thread : threads) {

@@ -181,7 +181,7 @@ TEST_SUITE("shim.table") {
                  .preload = {SHIM_LIBRARY}});
         CHECK(read_file(receipt).ends_with(
             "[[event]]\npid = " + std::to_string(outcome.pid) +
-            "\nstate = \"active\"\nhook = \"early\"\nclass = \"AppleParavirtDevice\"\n"
+            "\nstate = \"active\"\nclass = \"AppleParavirtDevice\"\n"
             "ceiling = 1009\nfamily_stock = 1005\nfamily_given = 1009\n"
             "device = \"Apple Paravirtual device\"\nthreadgroup_stock = 32768\n"
             "threadgroup_given = 65536\nworking_set_stock = 5010800640\n"

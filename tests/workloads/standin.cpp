@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-extern "C" id MTLCreateSystemDefaultDevice();
+extern "C" id MTLCreateSystemDefaultDevice(); // NOLINT(readability-identifier-naming): Metal's name
 
 namespace {
 
@@ -58,7 +58,7 @@ bool supports(id device, Family family) {
 }
 
 Capabilities ask(id device) {
-    const id name = send<id>(device, "name");
+    const auto name = send<id>(device, "name");
     return {
         .name = send<const char*>(name, "UTF8String"),
         .has_simdgroup_reduction = supports(device, 1007) || supports(device, 5001),
@@ -78,17 +78,17 @@ struct FamilyRange {
 
 /// The highest family of each kind, as ggml logs it.
 void log_families(id device) {
-    constexpr FamilyRange kRanges[] = {
+    constexpr FamilyRange ranges[] = {
         {.name = "Apple", .first = 1001, .last = 1021},
         {.name = "Common", .first = 3001, .last = 3006},
         {.name = "Metal", .first = 5001, .last = 5006},
     };
-    for (const auto& range : kRanges) {
+    for (const auto& range : ranges) {
         for (Family family = range.last; family >= range.first; --family) {
             if (supports(device, family)) {
                 const long number = family - range.first + (range.first == 5001 ? 3 : 1);
-                std::fprintf(stderr, "%s: GPU family: MTLGPUFamily%s%ld  (%ld)\n", kName,
-                             range.name, number, family);
+                static_cast<void>(std::fprintf(stderr, "%s: GPU family: MTLGPUFamily%s%ld  (%ld)\n",
+                                               kName, range.name, number, family));
                 break;
             }
         }
@@ -96,23 +96,23 @@ void log_families(id device) {
 }
 
 void log_flag(const char* what, bool value) {
-    std::fprintf(stderr, "%s: %s = %s\n", kName, what, value ? "true" : "false");
+    static_cast<void>(std::fprintf(stderr, "%s: %s = %s\n", kName, what, value ? "true" : "false"));
 }
 
 void log_capabilities(id device, const Capabilities& can) {
-    std::fprintf(stderr, "%s: this is a stand-in workload on a simulated device, not ggml\n",
-                 kName);
-    std::fprintf(stderr, "%s: GPU name:   %s\n", kName, can.name.c_str());
+    static_cast<void>(std::fprintf(
+        stderr, "%s: this is a stand-in workload on a simulated device, not ggml\n", kName));
+    static_cast<void>(std::fprintf(stderr, "%s: GPU name:   %s\n", kName, can.name.c_str()));
     log_families(device);
     log_flag("simdgroup reduction  ", can.has_simdgroup_reduction);
     log_flag("simdgroup matrix mul.", can.has_simdgroup_mm);
     log_flag("has unified memory   ", can.has_unified_memory);
     log_flag("has bfloat           ", can.has_bfloat);
     log_flag("has tensor           ", false);
-    std::fprintf(stderr, "%s: maxThreadgroupMemoryLength    = %6lu\n", kName,
-                 can.max_threadgroup_memory);
-    std::fprintf(stderr, "%s: recommendedMaxWorkingSetSize  = %8.2f MB\n", kName,
-                 static_cast<double>(can.working_set) / 1e6);
+    static_cast<void>(std::fprintf(stderr, "%s: maxThreadgroupMemoryLength    = %6lu\n", kName,
+                                   can.max_threadgroup_memory));
+    static_cast<void>(std::fprintf(stderr, "%s: recommendedMaxWorkingSetSize  = %8.2f MB\n", kName,
+                                   static_cast<double>(can.working_set) / 1e6));
 }
 
 /// A chain of square layers. Which kernel runs is decided per operation, as ggml does.
@@ -141,19 +141,19 @@ public:
 
     /// Whether all kernels give the same result, but for rounding, in a small case.
     [[nodiscard]] bool kernels_agree() {
-        constexpr std::size_t kTokens = 10;
-        std::vector<float> input(kTokens * kWidth);
+        constexpr std::size_t tokens = 10;
+        std::vector<float> input(tokens * kWidth);
         std::iota(input.begin(), input.end(), 0.0F);
         std::ranges::transform(input, input.begin(), [](float value) { return std::sin(value); });
         std::vector<float> scalar(input.size());
         std::vector<float> vector(input.size());
         std::vector<float> blocked(input.size());
         fallback_.multiply(
-            {.weights = layers_[0], .input = input, .output = scalar, .tokens = kTokens});
+            {.weights = layers_[0], .input = input, .output = scalar, .tokens = tokens});
         standin::multiply_vector(
-            {.weights = layers_[0], .input = input, .output = vector, .tokens = kTokens});
+            {.weights = layers_[0], .input = input, .output = vector, .tokens = tokens});
         standin::multiply_blocked(
-            {.weights = layers_[0], .input = input, .output = blocked, .tokens = kTokens});
+            {.weights = layers_[0], .input = input, .output = blocked, .tokens = tokens});
         const auto close = [](float left, float right) { return std::abs(left - right) < 1e-3F; };
         return std::ranges::equal(scalar, vector, close) &&
                std::ranges::equal(scalar, blocked, close);
@@ -227,6 +227,7 @@ Spread spread_of(const std::vector<double>& samples) {
 
 std::vector<double> rates_of(const Test& test) {
     std::vector<double> rates;
+    rates.reserve(test.samples_ns.size());
     for (const double ns : test.samples_ns) {
         rates.push_back(test.tokens_per_second(ns));
     }
@@ -236,9 +237,9 @@ std::vector<double> rates_of(const Test& test) {
 std::string timestamp() {
     const std::time_t now = std::time(nullptr);
     std::tm parts{};
-    gmtime_r(&now, &parts);
+    static_cast<void>(gmtime_r(&now, &parts));
     char text[32]{};
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    static_cast<void>(std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
     return text;
 }
 
@@ -352,7 +353,8 @@ int run(const Options& options, id device) {
     }
     Model model(can);
     if (!model.kernels_agree()) {
-        std::fprintf(stderr, "%s: error: the kernels do not give the same result\n", kName);
+        static_cast<void>(
+            std::fprintf(stderr, "%s: error: the kernels do not give the same result\n", kName));
         return 1;
     }
     std::vector<Test> tests;
@@ -372,13 +374,14 @@ int main(int argc, char** argv) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-bounds-pointer-arithmetic): the form main is given
     const auto options = parse_options({argv, argv + argc});
     if (!options) {
-        std::fprintf(stderr, "%s: usage: %s [-r N] [-p N] [-n N] [-o json|md] [--list-devices]\n",
-                     kName, kName);
+        static_cast<void>(std::fprintf(
+            stderr, "%s: usage: %s [-r N] [-p N] [-n N] [-o json|md] [--list-devices]\n", kName,
+            kName));
         return 2;
     }
-    const id device = MTLCreateSystemDefaultDevice();
+    const auto device = MTLCreateSystemDefaultDevice();
     if (device == nullptr) {
-        std::fprintf(stderr, "%s: error: no Metal device\n", kName);
+        static_cast<void>(std::fprintf(stderr, "%s: error: no Metal device\n", kName));
         return 1;
     }
     return run(*options, device);
