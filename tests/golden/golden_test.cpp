@@ -3,7 +3,7 @@
 // Whole outputs of the program against the files in expected/: status, standard output, standard
 // error. METALRUN_UPDATE_GOLDEN=1 writes the files anew; read the difference before it is
 // committed. Paths and the version are replaced by names: $TMP, $TARGETS, $SHIM, $PREFIX,
-// $METALRUN, $VERSION, $PID.
+// $METALRUN, $VERSION, $PID, $UID.
 #include "harness.hpp"
 
 #include <algorithm>
@@ -222,6 +222,7 @@ std::string normalised(std::string text, const TempFolder& folder) {
     // The build is told behind the version; the process differs from run to run.
     text =
         std::regex_replace(text, std::regex{METALRUN_VERSION_TEXT "( \\([^)]*\\))?"}, "$$VERSION");
+    text = std::regex_replace(text, std::regex{"owner [0-9]+"}, "owner $$UID");
     return std::regex_replace(text, std::regex{"pid = [0-9]+"}, "pid = $$PID");
 }
 
