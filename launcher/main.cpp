@@ -29,6 +29,20 @@ std::vector<std::string> copy_strings(char** pointers) {
     return strings;
 }
 
+bool is_reserved(cli::Command command) {
+    return command == cli::Command::check || command == cli::Command::doctor ||
+           command == cli::Command::status || command == cli::Command::agent ||
+           command == cli::Command::host || command == cli::Command::bench;
+}
+
+Error reserved(cli::Command command) {
+    return {.code = Errc::usage,
+            .message = text::format("the command '{}' is reserved; this version does not have it",
+                                    cli::to_string(command)),
+            .help = text::format("to start a program of that name: metalrun -- {}",
+                                 cli::to_string(command))};
+}
+
 Result<ExitStatus> dispatch(const commands::Session& session, const cli::Request& request) {
     switch (request.command) {
     case cli::Command::run:
@@ -38,6 +52,9 @@ Result<ExitStatus> dispatch(const commands::Session& session, const cli::Request
     case cli::Command::profile:
         return commands::profile_command(session, request);
     case cli::Command::help:
+        if (is_reserved(request.help_about)) {
+            return fail(reserved(request.help_about));
+        }
         session.print(cli::render_help(request.help_about));
         return ExitStatus::success;
     case cli::Command::version:
@@ -51,11 +68,7 @@ Result<ExitStatus> dispatch(const commands::Session& session, const cli::Request
     case cli::Command::bench:
         break;
     }
-    return fail({.code = Errc::usage,
-                 .message = text::format("the command '{}' is reserved; this version does not have it",
-                                         cli::to_string(request.command)),
-                 .help = text::format("to start a program of that name: metalrun -- {}",
-                                      cli::to_string(request.command))});
+    return fail(reserved(request.command));
 }
 
 Result<ExitStatus> run_metalrun(const commands::Session& session, std::vector<std::string> argv) {

@@ -317,7 +317,10 @@ Result<void> check_fit(const Cut& cut) {
     for (const Given& use : cut.given) {
         if ((use.option->commands & bit_of(cut.command)) == 0 && use.option->commands != kForAll) {
             return fail(usage_error(
-                text::format("option '--{}' does not belong to this command", use.option->name),
+                cut.command == Command::run
+                    ? text::format("option '--{}' does not belong to a start", use.option->name)
+                    : text::format("option '--{}' does not belong to the command '{}'", use.option->name,
+                                   to_string(cut.command)),
                 "'metalrun COMMAND --help' lists the options of a command"));
         }
     }

@@ -147,7 +147,11 @@ Result<Prepared> prepare(const Session& session, cli::Request request) {
                              finding.step == judge::Step::shim ||
                              finding.step == judge::Step::target;
         if (matters && finding.severity == judge::Severity::error) {
-            return fail(report::to_error(finding, Errc::shim));
+            Error error = report::to_error(finding, Errc::shim);
+            if (finding.step != judge::Step::shim) {
+                error.help = "install metalrun again: the probe belongs beside it";
+            }
+            return fail(std::move(error));
         }
     }
     return prepared;

@@ -190,6 +190,11 @@ ExecRequest compose_exec(const Start& start, const Judged& judged,
     }
     ExecRequest exec{.path = judged.chain.path, .arguments = operands};
     exec.arguments.front() = start.request.argv0.value_or(operands.front());
+    if (const auto& resolved = judged.chain.arguments; !resolved.empty()) {
+        // The kernel would have lost argv[0] to the interpreter, too.
+        exec.arguments = resolved;
+        exec.arguments.insert(exec.arguments.end(), operands.begin() + 1, operands.end());
+    }
     exec.environment = launch::compose_environment(start.session.environment, judged.plan,
                                                    judged.insertion, start.session.host.kernel,
                                                    settings);
@@ -320,10 +325,10 @@ std::optional<Error> become_target(const Start& start, const Judged& judged) {
     System& system = start.session.system;
     const auto receipt = leave_receipt(start, judged);
     const ExecRequest exec = compose_exec(start, judged, receipt);
-    report_findings(start, judged);
     if (start.request.verbose && !start.request.quiet) {
         start.session.print_error(report::render_start(judged.plan, judged.verdict, exec));
     }
+    report_findings(start, judged);
     std::optional<Error> failure;
     if (is_unchanged(system, judged)) {
         const int number = system.exec(exec);

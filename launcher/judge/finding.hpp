@@ -20,6 +20,8 @@ enum class FindingId : std::uint8_t {
     script_interpreter_missing,
     script_interpreter_is_script,
     script_line_too_long,
+    env_resolved,
+    starts_elsewhere,
     // image
     malformed,
     not_executable,

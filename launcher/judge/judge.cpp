@@ -124,6 +124,10 @@ std::string_view to_string(FindingId id) {
         return "script-interpreter-is-script";
     case FindingId::script_line_too_long:
         return "script-line-too-long";
+    case FindingId::env_resolved:
+        return "env-resolved";
+    case FindingId::starts_elsewhere:
+        return "starts-elsewhere";
     case FindingId::malformed:
         return "malformed";
     case FindingId::not_executable:

@@ -187,6 +187,12 @@ std::optional<Finding> profile_stock(const Question& q) {
                                     : format("profile {}", quote(q.plan.profile))));
 }
 
+std::string_view library_help(const Question& q) {
+    return q.plan.shim.origin == "built-in default"
+               ? "install metalrun again, or name the library with '--shim FILE'"
+               : "correct the path, or leave it out to use the installed library";
+}
+
 // --- shim ---------------------------------------------------------------------------------------
 
 std::optional<Finding> shim_path(const Question& q) {
@@ -216,7 +222,7 @@ std::optional<Finding> shim_missing(const Question& q) {
         format("cannot read the shim {}: {}", quote(q.shim->path),
                std::strerror(q.shim->open_error))); // NOLINT(concurrency-mt-unsafe): one thread
     finding.facts.push_back(format("the path comes from: {}", q.plan.shim.origin));
-    finding.help = "install metalrun again, or name the library with '--shim FILE'";
+    finding.help = std::string(library_help(q));
     return finding;
 }
 
@@ -225,7 +231,7 @@ std::optional<Finding> shim_not_a_library(const Question& q) {
         return std::nullopt;
     }
     Finding finding = error_at(Step::shim, FindingId::shim_not_a_library, {});
-    finding.help = "install metalrun again, or name the library with '--shim FILE'";
+    finding.help = std::string(library_help(q));
     if (q.shim->status.kind != FileKind::regular) {
         finding.message = format("the shim {} is not a regular file", quote(q.shim->path));
         return finding;
@@ -323,6 +329,19 @@ std::optional<Finding> set_id(const Question& q) {
     return finding;
 }
 
+std::optional<Finding> starts_elsewhere(const Question& q) {
+    if (!q.chain.passes_env || q.plan.children.value != profile::Children::stock) {
+        return std::nullopt;
+    }
+    Finding finding =
+        error_at(Step::target, FindingId::starts_elsewhere,
+                 format("{} starts its interpreter through env with options that are not followed: "
+                        "the shim would stay behind in env",
+                        quote(q.chain.path)));
+    finding.help = "use '--children inherit', or start the interpreter itself";
+    return finding;
+}
+
 std::optional<Finding> static_program(const Question& q) {
     const elf::Facts* facts = target_elf(q);
     if (facts == nullptr || !fits_host(*facts, q.host) || facts->type == elf::Type::other ||
@@ -338,6 +357,15 @@ std::optional<Finding> static_program(const Question& q) {
 }
 
 // --- information --------------------------------------------------------------------------------
+
+std::optional<Finding> env_resolved(const Question& q) {
+    if (q.chain.arguments.empty() || q.chain.links.empty()) {
+        return std::nullopt;
+    }
+    return remark(FindingId::env_resolved, Severity::note,
+                  format("{} names its interpreter through env; {} is started directly",
+                         quote(q.chain.links.front().path), quote(q.chain.path)));
+}
 
 std::optional<Finding> inherited_insertion(const Question& q) {
     if (q.insertion == nullptr || q.insertion->elements.empty()) {
@@ -398,9 +426,9 @@ constexpr std::array kRules{
     shim_path, shim_missing, shim_not_a_library, shim_architecture, shim_writable_by_others,
     shim_checksum,
     // target
-    wrong_architecture, set_id, static_program,
+    wrong_architecture, set_id, starts_elsewhere, static_program,
     // information
-    shim_foreign, inherited_insertion, inherited_empty_element, untested, quirk_applied};
+    shim_foreign, env_resolved, inherited_insertion, inherited_empty_element, untested, quirk_applied};
 
 } // namespace
 

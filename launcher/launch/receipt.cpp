@@ -88,7 +88,7 @@ std::string render_receipt(const ReceiptFacts& facts) {
         out += text::format("ceiling = {}\nthreadgroup_memory = {}\nworking_set = {}\n", plan.ceiling,
                             plan.threadgroup_memory.value, plan.working_set.value);
         out += line("hook", profile::to_string(plan.hook.value));
-        out += line("children", profile::to_string(plan.children.value));
+        out += line("children", plan.children.value == profile::Children::stock ? "stock" : "inherit");
     }
     return out + "\n";
 }

@@ -77,7 +77,7 @@ Result<Document> read_document(System& system, TrustedFolders& trust, const File
     const FileStatus& status = file.status();
     if (status.kind != FileKind::regular) {
         return cannot("read", path,
-                      status.kind == FileKind::directory ? "it is a folder"
+                      status.kind == FileKind::directory ? "it is a directory"
                                                          : "it is not a regular file");
     }
     if (status.size_bytes > kLargestProfileFile) {

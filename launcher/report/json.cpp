@@ -42,7 +42,7 @@ Result<DeviceAnswers> parse_device_answers(std::string_view printed) {
     answers.apple_family = static_cast<std::uint16_t>(number_of(*object, "apple_family"));
     answers.threadgroup_memory = number_of(*object, "max_threadgroup_memory_length");
     answers.working_set = number_of(*object, "recommended_max_working_set_size");
-    answers.raw = std::string(printed);
+    answers.raw = std::string(printed.substr(0, printed.find_last_not_of(" \n") + 1));
     return answers;
 }
 

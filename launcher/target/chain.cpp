@@ -186,9 +186,58 @@ std::vector<std::byte> first_bytes(const File& file) {
     return bytes;
 }
 
+// The program and its arguments that `#!/usr/bin/env …` names, if it is followed: one plain word, or
+// `-S` and plain words (quotes, backslashes, variables and further options of env are not).
+std::vector<std::string> env_words(std::string_view line) {
+    std::vector<std::string> words;
+    if (line.starts_with("-S")) {
+        line.remove_prefix(2);
+        constexpr std::string_view kBlanks = " \t";
+        for (std::size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos;
+             at = line.find_first_not_of(kBlanks)) {
+            line.remove_prefix(at);
+            const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
+            words.emplace_back(line.substr(0, end));
+            line.remove_prefix(end);
+        }
+    } else if (!line.empty()) {
+        words.emplace_back(line); // Linux hands all of it to env as one word
+    }
+    const bool plain = !words.empty() && !words.front().starts_with('-') &&
+                       words.front().find('=') == std::string::npos &&
+                       std::none_of(words.begin(), words.end(), [&](const std::string& word) {
+                           return word.find_first_of("\"'\\$#") != std::string::npos;
+                       });
+    return plain ? words : std::vector<std::string>{};
+}
+
+// Puts the program that env would start in env's place, or leaves env on the way.
+void resolve_env(System& system, Chain& chain, const std::string& script, const std::string& line,
+                 const SearchPath& search, std::string& next) {
+    std::vector<std::string> words = env_words(line);
+    if (words.empty()) {
+        chain.passes_env = true;
+        return;
+    }
+    const std::string& program = words.front();
+    if (program.find('/') != std::string::npos) {
+        next = program;
+    } else {
+        const auto candidates = find_candidates(system, program, search);
+        if (candidates.empty() || !candidates.back().executable) {
+            chain.passes_env = true; // env says what is wrong
+            return;
+        }
+        next = candidates.back().path;
+    }
+    chain.arguments = std::move(words);
+    chain.arguments.push_back(script);
+    chain.path = next;
+}
+
 // Opens one link of the chain and says what it is. Returns the next path for a script.
-std::expected<std::optional<std::string>, Finding> follow(System& system, Chain& chain,
-                                                          const std::string& path) {
+std::expected<std::optional<std::string>, Finding>
+follow(System& system, Chain& chain, const std::string& path, const SearchPath& search) {
     auto file = system.open(path);
     if (!file) {
         return std::unexpected(cannot_reach(path, file.error()));
@@ -206,7 +255,11 @@ std::expected<std::optional<std::string>, Finding> follow(System& system, Chain&
             return std::unexpected(missing_interpreter(path, *line, there.error()));
         }
         chain.links.back().line = line->rest;
-        return line->interpreter;
+        std::string next = line->interpreter;
+        if (base_name(next) == "env" && chain.links.size() == 1) {
+            resolve_env(system, chain, path, line->rest, search, next);
+        }
+        return next;
     }
     chain.links.push_back({.path = path, .line = {}, .kind = LinkKind::program, .status = status});
     if (!elf::is_elf(first)) {
@@ -270,7 +323,7 @@ Chain resolve(System& system, const std::string& typed, const SearchPath& search
                                     {}, "name the real interpreter in the first line");
             return chain;
         }
-        auto followed = follow(system, chain, next);
+        auto followed = follow(system, chain, next, search);
         if (!followed) {
             chain.problem = std::move(followed.error());
             return chain;

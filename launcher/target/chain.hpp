@@ -40,6 +40,9 @@ struct Image {
 struct Chain {
     std::string typed; ///< TARGET as it was typed
     std::string path;  ///< what is handed to execve; empty if there is nothing to start
+    /// `#!/usr/bin/env X` was resolved: argv up to and including the script, in place of argv[0].
+    std::vector<std::string> arguments;
+    bool passes_env = false; ///< env stays on the way, because its options are not followed
     std::vector<Link> links;
     std::vector<std::string> names; ///< base names: as typed, then along the chain
     std::optional<Image> image;     ///< absent if there is a problem

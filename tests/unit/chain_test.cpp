@@ -169,6 +169,33 @@ TEST_SUITE("target.chain") {
         CHECK_FALSE(way_back("#!/usr/bin/env"));
     }
 
+    TEST_CASE("a plain env line is resolved, so that the shim does not stay behind in env") {
+        World world;
+        world.system.add_program("/usr/bin/env", make_elf());
+        world.system.add_program("/script", "#!/usr/bin/env prog\n");
+        const auto plain = world.follow("/script");
+        CHECK(plain.path == "/usr/bin/prog");
+        CHECK(plain.arguments == std::vector<std::string>{"prog", "/script"});
+        CHECK(plain.image->path == "/usr/bin/prog");
+        CHECK_FALSE(plain.passes_env);
+        world.system.add_program("/split", "#!/usr/bin/env -S prog -x  y\n");
+        CHECK(world.follow("/split").arguments ==
+              std::vector<std::string>{"prog", "-x", "y", "/split"});
+    }
+
+    TEST_CASE("an env line with options stays as it is, and is told") {
+        World world;
+        world.system.add_program("/usr/bin/env", make_elf());
+        for (const char* line : {"#!/usr/bin/env -i prog\n", "#!/usr/bin/env -S A=1 prog\n",
+                                 "#!/usr/bin/env -S prog 'a b'\n", "#!/usr/bin/env nosuch\n"}) {
+            world.system.add_program("/script", line);
+            const auto chain = world.follow("/script");
+            CHECK(chain.passes_env);
+            CHECK(chain.arguments.empty());
+            CHECK(chain.path == "/script");
+        }
+    }
+
     TEST_CASE("base names") {
         CHECK(target::base_name("/a/b") == "b");
         CHECK(target::base_name("b") == "b");

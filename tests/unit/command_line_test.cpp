@@ -111,7 +111,8 @@ TEST_SUITE("cli.command_line") {
 
     TEST_CASE("an option of another command is refused") {
         CHECK(refused({"profile", "list", "--chdir", "/"}) ==
-              "option '--chdir' does not belong to this command");
+              "option '--chdir' does not belong to the command 'profile'");
+        CHECK(refused({"--json", "t"}) == "option '--json' does not belong to a start");
     }
 
     TEST_CASE("--help and --version are commands of their own") {

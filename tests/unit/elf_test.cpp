@@ -68,7 +68,7 @@ TEST_SUITE("elf") {
         odd[54] = 1;
         CHECK_FALSE(read(odd).has_value());
         std::string far = make_elf();
-        far.replace(32, 8, 8, '\xff');
+        far.replace(32, 8, std::string(8, '\xff'));
         CHECK_FALSE(read(far).has_value());
     }
 
@@ -87,7 +87,7 @@ TEST_SUITE("elf") {
             for (const unsigned change : {0x01U, 0x80U, 0xFFU}) {
                 std::string changed = whole;
                 changed[at] = static_cast<char>(static_cast<unsigned char>(changed[at]) ^ change);
-                accepted += read(changed).has_value() ? 1 : 0;
+                accepted += read(changed).has_value() ? 1U : 0U;
             }
         }
         CHECK(accepted > 0);

@@ -200,6 +200,14 @@ TEST_SUITE("judge") {
         CHECK(fixed.verdict().outcome == Outcome::stripped);
     }
 
+    TEST_CASE("env on the way keeps the shim, unless children inherit it") {
+        Case changed;
+        changed.chain.passes_env = true;
+        check_refused(changed, FindingId::starts_elsewhere, Errc::refused);
+        changed.plan.children.value = profile::Children::inherit;
+        CHECK(changed.verdict().decision == Decision::inject);
+    }
+
     TEST_CASE("the shim is asked before the target, and all findings are shown") {
         Case changed;
         changed.shim.open_error = 2;

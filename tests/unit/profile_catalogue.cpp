@@ -193,7 +193,7 @@ TEST_SUITE("profile.catalogue") {
             return profile.error().message;
         };
         CHECK(message("/d/absent.toml").find("No such file") != std::string::npos);
-        CHECK(message("/d/folder.toml").find("it is a folder") != std::string::npos);
+        CHECK(message("/d/folder.toml").find("it is a directory") != std::string::npos);
         CHECK(message("/d/fifo.toml").find("not a regular file") != std::string::npos);
         CHECK(message("/d/closed.toml").find("Permission denied") != std::string::npos);
         CHECK(message("/d/large.toml").find("the limit is 1048576") != std::string::npos);
