@@ -62,10 +62,11 @@ public:
     [[nodiscard]] Result<Profile> load(const std::string& name_or_file);
 
     /// The profile whose [match] fits, or nothing. Within a place the most specific match wins
-    /// (arguments, libraries, programs), then unsafe before the others; a tie is an error. A pattern
-    /// on arguments is compared with the first argument, the first two, … up to eight, joined by
-    /// blanks, each also behind a program's name: "-m mlx_lm*", "ollama serve". For a built-in
-    /// profile the built-in [match] decides, then share/NAME.toml is used if it was changed.
+    /// (arguments, libraries, programs), then unsafe before the others; a tie is an error. A
+    /// pattern on arguments is compared with the first argument, the first two, … up to eight,
+    /// joined by blanks, each also behind a program's name: "-m mlx_lm*", "ollama serve". For a
+    /// built-in profile the built-in [match] decides, then share/NAME.toml is used if it was
+    /// changed.
     [[nodiscard]] Result<std::optional<Profile>> find_match(const Subject& subject);
 
     /// Every profile that can be named, with the place that wins; sorted by name. A file that does
