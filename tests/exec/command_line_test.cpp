@@ -256,6 +256,21 @@ TEST_SUITE("exec.command_line") {
         }
     }
 
+    TEST_CASE(
+        "--working-set is told to the shim only when it is asked for, up to 75 % of the memory") {
+        const TempFolder folder;
+        const std::string name{"LUME_METAL_RECOMMENDED_WORKING_SET_SIZE"};
+        auto shown = show_with(folder, {"--working-set", "64 MiB"});
+        REQUIRE_MESSAGE(shown.report, shown.outcome.err);
+        CHECK(value_of(shown.report->environment, name) == "67108864");
+        shown = show_with(folder, {});
+        REQUIRE(shown.report);
+        CHECK_FALSE(value_of(shown.report->environment, name));
+        check_usage_error({"--anywhere", "--working-set", "1000000 GiB", "--", target("show")},
+                          "75 %");
+        check_usage_error({"--anywhere", "--working-set", "some", "--", target("show")}, "some");
+    }
+
     TEST_CASE("-e refuses the names that would undo or fake the injection") {
         for (const auto* name : {"DYLD_INSERT_LIBRARIES", "LD_PRELOAD", "LD_LIBRARY_PATH",
                                  "LUME_METAL_APPLE_FAMILY_MAX", "METALRUN_RECEIPT",
@@ -407,6 +422,7 @@ TEST_SUITE("exec.command_line") {
         const TempFolder folder;
         auto shown = show_with(folder, {"-v"});
         REQUIRE(shown.report);
+        CHECK(value_of(shown.report->environment, "METALRUN_SHIM_VERBOSE") == "1");
         CHECK(shown.outcome.out.empty());
         CHECK_FALSE(shown.outcome.err.empty());
         shown = run_show(folder, metalrun_command({"-q", "--", target("show")}));

@@ -69,6 +69,16 @@ TEST_SUITE("exec.profile") {
         CHECK(family_of(start(folder, {"-p", folder.make_link(file, "link.toml")})) == "1006");
     }
 
+    TEST_CASE("a profile's family is lowered to the host's, an explicit --family is not") {
+        const TempFolder folder;
+        const auto file =
+            folder.write("nine.toml", "schema = 1\n[metal]\napple_family = \"apple9\"\n");
+        // The chip of this machine is not one that is known: Apple 7.
+        CHECK(family_of(start(folder, {"-p", file})) == "1007");
+        CHECK(family_of(start(folder, {"-p", file, "--family", "apple9"})) == "1009");
+        CHECK(family_of(start(folder, {"--family", "host"})) == "1007");
+    }
+
     TEST_CASE("an unknown name: 125, and the nearest known one") {
         const TempFolder folder;
         const auto shown = start(folder, {"-p", "lama.cpp"});

@@ -137,11 +137,23 @@ TEST_SUITE("exec.refusal") {
         const auto elf = read_file(target("show"));
         for (const std::size_t size :
              {std::size_t{1}, std::size_t{4}, std::size_t{16}, std::size_t{40}, std::size_t{63},
-              std::size_t{64}, std::size_t{100}, std::size_t{300}}) {
+              std::size_t{64}, std::size_t{100}, std::size_t{300}, elf.size() / 2}) {
             CAPTURE(size);
             check_cannot_start(folder, folder.write("truncated", elf.substr(0, size), 0755),
                                {126, {"truncated"}});
         }
+    }
+
+    TEST_CASE(
+        "arguments that the kernel takes no more, with what metalrun adds: 126, no half start") {
+        const TempFolder folder;
+        // One string may have 128 KiB: with the shim in front, this one has more.
+        auto command = metalrun_command({"--anywhere", "--", target("show")});
+        command.environment.push_back("LD_PRELOAD=/" + std::string(131'000, 'x'));
+        const auto shown = run_show(folder, command);
+        CHECK(shown.outcome.status() == 126);
+        CHECK_FALSE(shown.report);
+        CHECK(contains(shown.outcome.err, "Argument list too long"));
     }
 
     TEST_CASE("a program for another machine: 126, both machines are named") {
