@@ -169,20 +169,19 @@ void read_settings() noexcept {
 
 extern "C" {
 
-[[gnu::visibility("default")]] id METALRUN_REPLACEMENT(MTLCreateSystemDefaultDevice)() {
+METALRUN_REPLACEMENT(MTLCreateSystemDefaultDevice)() {
     const auto original = METALRUN_ORIGINAL(MTLCreateSystemDefaultDevice);
     return original == nullptr ? nullptr : metalrun::shim::hand_out(original());
 }
 METALRUN_INTERPOSE(MTLCreateSystemDefaultDevice);
 
-[[gnu::visibility("default")]] id METALRUN_REPLACEMENT(MTLCopyAllDevices)() {
+METALRUN_REPLACEMENT(MTLCopyAllDevices)() {
     const auto original = METALRUN_ORIGINAL(MTLCopyAllDevices);
     return original == nullptr ? nullptr : metalrun::shim::hand_out_all(original());
 }
 METALRUN_INTERPOSE(MTLCopyAllDevices);
 
-[[gnu::visibility("default")]] id METALRUN_REPLACEMENT(MTLCopyAllDevicesWithObserver)(id* observer,
-                                                                                      id handler) {
+METALRUN_REPLACEMENT(MTLCopyAllDevicesWithObserver)(id* observer, id handler) {
     const auto original = METALRUN_ORIGINAL(MTLCopyAllDevicesWithObserver);
     return original == nullptr ? nullptr
                                : metalrun::shim::hand_out_all(original(observer, handler));

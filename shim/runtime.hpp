@@ -85,7 +85,7 @@ template <class F> struct Interposed {
     F* replacement;
     F* original;
 };
-#define METALRUN_REPLACEMENT(name) replacement_of_##name
+#define METALRUN_REPLACEMENT(name) static id replacement_of_##name
 #define METALRUN_ORIGINAL(name) (&name)
 #define METALRUN_INTERPOSE(name)                                                                   \
     [[gnu::used, gnu::section("__DATA,__interpose")]] constinit const metalrun::shim::Interposed<  \
@@ -128,7 +128,7 @@ inline void watch_class_loads(ClassLoadWatcher watcher) noexcept {
     };
 }
 
-#define METALRUN_REPLACEMENT(name) name
+#define METALRUN_REPLACEMENT(name) [[gnu::visibility("default")]] id name
 #define METALRUN_ORIGINAL(name) metalrun::shim::find_function<decltype(name)>(RTLD_NEXT, #name)
 #define METALRUN_INTERPOSE(name) static_assert(true)
 

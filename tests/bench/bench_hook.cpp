@@ -15,8 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern "C" id MTLCreateSystemDefaultDevice();
+extern "C" id MTLCreateSystemDefaultDevice(); // NOLINT(readability-identifier-naming): Metal's name
 
+// NOLINTBEGIN(concurrency-mt-unsafe,cert-err33-c): there is one thread, and stderr is all there is
 namespace {
 
 using metalrun::shim::as_function;
@@ -42,8 +43,8 @@ Sample measure(bool with_shim) {
     }
     const std::chrono::duration<double, std::micro> load = Clock::now() - start_of_load;
     sample.microseconds_to_load = load.count();
-    const id device = MTLCreateSystemDefaultDevice();
-    const SEL selector = sel_registerName("supportsFamily:");
+    const auto device = MTLCreateSystemDefaultDevice();
+    const auto selector = sel_registerName("supportsFamily:");
     const auto implementation = as_function<BOOL(id, SEL, Family)>(
         method_getImplementation(class_getInstanceMethod(object_getClass(device), selector)));
     int yes = 0;
@@ -86,6 +87,7 @@ double median(std::vector<double> values) {
 }
 
 } // namespace
+// NOLINTEND(concurrency-mt-unsafe,cert-err33-c)
 
 int main() {
     std::vector<double> stock;

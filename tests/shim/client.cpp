@@ -16,15 +16,17 @@
 #include <unistd.h>
 
 #if defined(CLIENT_IS_LINKED)
+// NOLINTBEGIN(readability-identifier-naming): Metal's names
 extern "C" id MTLCreateSystemDefaultDevice();
 extern "C" id MTLCopyAllDevices();
 extern "C" id MTLCopyAllDevicesWithObserver(id* observer, id handler);
+// NOLINTEND(readability-identifier-naming)
 #endif
 
+// NOLINTBEGIN(cppcoreguidelines-pro-bounds-pointer-arithmetic): the vectors that main is given
 namespace {
 
 using metalrun::shim::Family;
-using metalrun::shim::find_function;
 using metalrun::shim::send;
 using metalrun::shim::Size;
 
@@ -34,7 +36,8 @@ id create_device() {
 #if defined(CLIENT_IS_LINKED)
     return MTLCreateSystemDefaultDevice();
 #else
-    const auto create = find_function<id()>(RTLD_DEFAULT, "MTLCreateSystemDefaultDevice");
+    const auto create =
+        metalrun::shim::find_function<id()>(RTLD_DEFAULT, "MTLCreateSystemDefaultDevice");
     return create == nullptr ? nullptr : create();
 #endif
 }
@@ -113,7 +116,7 @@ void print_entries(const char* title, char** vector) {
 
 /// Starts this program again with the vector it was given itself, as programs written in Go do.
 int print_from_child(char** arguments, char** vector) {
-    std::fflush(stdout);
+    static_cast<void>(std::fflush(stdout));
     const pid_t child = fork();
     if (child == 0) {
         static char mode[] = "environment";
@@ -128,7 +131,7 @@ int print_from_child(char** arguments, char** vector) {
 
 int print_errno() {
     errno = 4711;
-    const id device = create_device();
+    const auto device = create_device();
     std::printf("errno %s\n", device != nullptr && errno == 4711 ? "kept" : "changed");
     return 0;
 }
@@ -156,9 +159,10 @@ int main(int argc, char** argv, char** envp) {
     if (mode == "errno") {
         return print_errno();
     }
-    const id device = mode == "all"        ? first_of_all_devices()
-                      : mode == "observed" ? first_of_observed_devices()
-                                           : create_device();
+    const auto device = mode == "all"        ? first_of_all_devices()
+                        : mode == "observed" ? first_of_observed_devices()
+                                             : create_device();
     std::puts(answers_of(device).c_str());
     return 0;
 }
+// NOLINTEND(cppcoreguidelines-pro-bounds-pointer-arithmetic)

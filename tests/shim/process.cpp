@@ -39,7 +39,8 @@ std::vector<char*> pointers_to(Strings& strings) {
     environment.emplace_back("ASAN_OPTIONS=detect_leaks=0"); // the runtime's own classes
     const int out_file = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     const int err_file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (dup2(out_file, STDOUT_FILENO) < 0 || dup2(err_file, STDERR_FILENO) < 0) {
+    if (out_file < 0 || err_file < 0 || dup2(out_file, STDOUT_FILENO) < 0 ||
+        dup2(err_file, STDERR_FILENO) < 0) {
         _exit(99);
     }
     if (command.before_exec) {
@@ -55,7 +56,7 @@ Outcome run(const Command& command) {
     const Folder folder;
     const auto out = folder / "out";
     const auto err = folder / "err";
-    std::fflush(stdout);
+    static_cast<void>(std::fflush(stdout));
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {

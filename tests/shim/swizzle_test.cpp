@@ -52,7 +52,7 @@ std::vector<MethodRow> all_methods() {
 }
 
 Class make_class(const char* name, Class superclass, const std::vector<MethodRow>& methods) {
-    const Class made = objc_allocateClassPair(superclass, name, 0);
+    const auto made = objc_allocateClassPair(superclass, name, 0);
     if (superclass == nullptr) { // a root class brings the pointer to the class itself
         class_addIvar(made, "isa", sizeof(Class), 3, "#");
     }
@@ -88,7 +88,7 @@ std::string in_child(const std::function<std::string()>& observe) {
     if (pipe(ends.data()) != 0) {
         return "no pipe";
     }
-    std::fflush(stdout);
+    static_cast<void>(std::fflush(stdout));
     const pid_t child = fork();
     if (child == 0) {
         const std::string seen = observe();
@@ -126,10 +126,10 @@ TEST_SUITE("shim.swizzle") {
     TEST_CASE("inherited methods are overridden in the class itself, its superclass stays stock") {
         CHECK(in_child([] {
                   set_answers(kPublished);
-                  const Class base = make_class("Base", nullptr, all_methods());
-                  const Class device_class = make_class("Device", base, {});
-                  const id device = make_device(device_class);
-                  const id sibling = make_device(make_class("Sibling", base, {}));
+                  const auto base = make_class("Base", nullptr, all_methods());
+                  const auto device_class = make_class("Device", base, {});
+                  const auto device = make_device(device_class);
+                  const auto sibling = make_device(make_class("Sibling", base, {}));
                   const auto before = all_answers(device) + all_answers(sibling);
                   const auto result = text_of(patch_device_class(device_class));
                   return (before == std::string(kStock) + kStock ? "stock before; " : before) +
@@ -142,8 +142,8 @@ TEST_SUITE("shim.swizzle") {
     TEST_CASE("methods of the class itself are replaced") {
         CHECK(in_child([] {
                   set_answers(kPublished);
-                  const Class device_class = make_class("Device", nullptr, all_methods());
-                  const id device = make_device(device_class);
+                  const auto device_class = make_class("Device", nullptr, all_methods());
+                  const auto device = make_device(device_class);
                   const auto before = all_answers(device);
                   static_cast<void>(patch_device_class(device_class));
                   return before + "; " + all_answers(device);
@@ -153,7 +153,7 @@ TEST_SUITE("shim.swizzle") {
     TEST_CASE("a class is changed once") {
         CHECK(in_child([] {
                   set_answers(kPublished);
-                  const Class device_class = make_class("Device", nullptr, all_methods());
+                  const auto device_class = make_class("Device", nullptr, all_methods());
                   const auto first = text_of(patch_device_class(device_class));
                   const auto second = text_of(patch_device_class(device_class));
                   const bool describe = claim_description(device_class);
@@ -167,7 +167,7 @@ TEST_SUITE("shim.swizzle") {
         const auto with = [](const Answers& wanted) {
             return in_child([&wanted] {
                 set_answers(wanted);
-                const Class device_class = make_class("Device", nullptr, all_methods());
+                const auto device_class = make_class("Device", nullptr, all_methods());
                 static_cast<void>(patch_device_class(device_class));
                 return all_answers(make_device(device_class));
             });
@@ -182,8 +182,8 @@ TEST_SUITE("shim.swizzle") {
     TEST_CASE("the stock and the given answers can be told apart") {
         CHECK(in_child([] {
                   set_answers({.at_least = {1009, 65536, 2000}});
-                  const Class device_class = make_class("Device", nullptr, all_methods());
-                  const id device = make_device(device_class);
+                  const auto device_class = make_class("Device", nullptr, all_methods());
+                  const auto device = make_device(device_class);
                   static_cast<void>(patch_device_class(device_class));
                   std::string text;
                   for (const auto method : {supports_family, threadgroup_memory, working_set}) {
@@ -195,7 +195,7 @@ TEST_SUITE("shim.swizzle") {
     }
 
     TEST_CASE("a missing method or one of another type leaves the whole class stock") {
-        constexpr const char* kReason =
+        constexpr const char* reason =
             "changed stock: a method of the device class is missing or has another type";
         for (const auto* types :
              {"", "Q16@0:8i16", "I16@0:8", "v16@0:8", "Q", "Q16@0#8", "@16@0:8"}) {
@@ -207,15 +207,15 @@ TEST_SUITE("shim.swizzle") {
                       if (*types == '\0') {
                           methods.erase(methods.begin() + 1);
                       }
-                      const Class device_class = make_class("Device", nullptr, methods);
-                      const id device = make_device(device_class);
+                      const auto device_class = make_class("Device", nullptr, methods);
+                      const auto device = make_device(device_class);
                       const auto result = text_of(patch_device_class(device_class));
                       return result +
                              (send<BOOL>(device, "supportsFamily:", Family{1009}) != NO
                                   ? "; raised"
                                   : "; stock") +
                              (claim_description(device_class) ? "; describe" : "");
-                  }) == std::string(kReason) + "; stock");
+                  }) == std::string(reason) + "; stock");
         }
     }
 
@@ -231,9 +231,9 @@ TEST_SUITE("shim.swizzle") {
     TEST_CASE("when the last method cannot be replaced, the first are put back") {
         CHECK(in_child([] {
                   set_answers({.at_least = {1009, 65536, 2000}});
-                  const Class base = make_class("Base", nullptr, all_methods());
-                  const Class device_class = make_class("Device", base, {});
-                  const id device = make_device(device_class);
+                  const auto base = make_class("Base", nullptr, all_methods());
+                  const auto device_class = make_class("Device", base, {});
+                  const auto device = make_device(device_class);
                   failing_selector = "recommendedMaxWorkingSetSize";
                   const auto result = text_of(patch_device_class(device_class));
                   failing_selector = nullptr;
@@ -259,7 +259,7 @@ TEST_SUITE("shim.swizzle") {
                   };
                   BOOL (*override_function)(id, SEL, Family) = calls_super;
                   middle = make_class("Middle", nullptr, all_methods());
-                  const Class leaf =
+                  const auto leaf =
                       make_class("Leaf", middle,
                                  {{"supportsFamily:", as_imp(override_function), "B24@0:8q16"}});
                   const auto results = text_of(patch_device_class(middle)) + "; " +
@@ -274,7 +274,7 @@ TEST_SUITE("shim.swizzle") {
                   std::string text;
                   for (int number = 0; number < 10; ++number) {
                       const auto name = "Device" + std::to_string(number);
-                      const Class made = make_class(name.c_str(), nullptr, all_methods());
+                      const auto made = make_class(name.c_str(), nullptr, all_methods());
                       text += patch_device_class(made).active ? "a" : "s";
                       text += all_answers(make_device(made)) == kRaised ? "+" : "-";
                   }
@@ -287,8 +287,8 @@ TEST_SUITE("shim.swizzle") {
             CHECK(in_child([] {
                       constexpr std::size_t kThreads = 4;
                       set_answers(kPublished);
-                      const Class base = make_class("Base", nullptr, all_methods());
-                      const Class device_class = make_class(
+                      const auto base = make_class("Base", nullptr, all_methods());
+                      const auto device_class = make_class(
                           "Device", base,
                           {{"maxThreadgroupMemoryLength", as_imp(&stock_memory), "Q16@0:8"}});
                       std::atomic<std::size_t> waiting{kThreads};
@@ -298,7 +298,7 @@ TEST_SUITE("shim.swizzle") {
                       threads.reserve(kThreads);
                       for (std::size_t count = 0; count < kThreads; ++count) {
                           threads.emplace_back([&] {
-                              const id device = make_device(device_class);
+                              const auto device = make_device(device_class);
                               --waiting;
                               while (waiting != 0) {
                               }
@@ -318,9 +318,9 @@ TEST_SUITE("shim.swizzle") {
         CHECK(in_child([] {
                   static std::string order;
                   void (*original)(id, SEL) = [](id, SEL) { order += "original "; };
-                  const Class base = make_class(
+                  const auto base = make_class(
                       "Base", nullptr, {{"initGPUFamilySupport", as_imp(original), "v16@0:8"}});
-                  const Class device_class = make_class("Device", base, {});
+                  const auto device_class = make_class("Device", base, {});
                   void (*then)(id) = [](id device) {
                       order += class_getName(object_getClass(device));
                   };

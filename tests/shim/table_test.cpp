@@ -3,6 +3,7 @@
 // The built library in whole programs: which settings give which answers, by every way to a device.
 #include "process.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ constexpr const char* kSeven =
     "yes to 1005 1006 1007 3003, memory 32768, set 5010800640, bfloat16 emulated";
 constexpr const char* kMissing = "stock: class '_MTLDevice' is not in this process";
 
-enum class Way { linked, all, observed, threads, late_load, preloaded };
+enum class Way : std::uint8_t { linked, all, observed, threads, late_load, preloaded };
 
 struct Row {
     const char* name;
