@@ -2,11 +2,6 @@
 //
 // metalrun: the named steps from argv to the command, and the one place where a failure becomes an
 // exit status.
-#include <exception>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cli/command_line.hpp"
 #include "commands/probe.hpp"
 #include "commands/profile.hpp"
@@ -15,6 +10,11 @@
 #include "report/text.hpp"
 #include "system/privilege.hpp"
 #include "version.hpp"
+
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -76,7 +76,8 @@ Result<ExitStatus> run_metalrun(const commands::Session& session, std::vector<st
         return dispatch(session, *request);
     }
     argv = commands::split_interpreter_arguments(session, std::move(argv));
-    const std::vector<std::string> arguments(argv.empty() ? argv.begin() : argv.begin() + 1, argv.end());
+    const std::vector<std::string> arguments(argv.empty() ? argv.begin() : argv.begin() + 1,
+                                             argv.end());
     if (arguments.empty()) {
         session.print_error(cli::render_usage());
         return ExitStatus::own_failure;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// metalrun's marker: an ELF note by which a metalrun is told from the program that a link named like
-// it stands for (on macOS the section __TEXT,__metalrun, see system/marker.hpp).
+// metalrun's marker: an ELF note by which a metalrun is told from the program that a link named
+// like it stands for (on macOS the section __TEXT,__metalrun, see system/marker.hpp).
 #include "system/marker.hpp"
 
 namespace metalrun {

@@ -14,12 +14,12 @@ namespace metalrun {
 
 /// What went wrong, as far as the exit status depends on it.
 enum class Errc : std::uint8_t {
-    usage,         ///< the command line cannot be understood: 125
-    profile,       ///< a profile cannot be found, read, trusted or believed: 125
-    shim,          ///< the shim is missing or unusable: 125
-    system,        ///< a system call failed on metalrun's own business: 125
-    refused,       ///< the target was found, but cannot be run or cannot take the shim: 126
-    not_found,     ///< the target, or the interpreter of a script, was not found: 127
+    usage,     ///< the command line cannot be understood: 125
+    profile,   ///< a profile cannot be found, read, trusted or believed: 125
+    shim,      ///< the shim is missing or unusable: 125
+    system,    ///< a system call failed on metalrun's own business: 125
+    refused,   ///< the target was found, but cannot be run or cannot take the shim: 126
+    not_found, ///< the target, or the interpreter of a script, was not found: 127
 };
 
 /// Statuses of metalrun itself; any other status is the target's own.

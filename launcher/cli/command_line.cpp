@@ -5,6 +5,9 @@
 // and dash-led values, and read past the target.
 #include "cli/command_line.hpp"
 
+#include "profile/values.hpp"
+#include "report/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -14,9 +17,6 @@
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
-
-#include "profile/values.hpp"
-#include "report/text.hpp"
 
 namespace metalrun::cli {
 
@@ -65,17 +65,17 @@ Error unknown_option(std::string_view word) {
     const std::string_view bare = word.starts_with("--") ? word.substr(2) : word.substr(1);
     const std::string_view near = bare.size() < 2 ? std::string_view{} : text::nearest(bare, names);
     return usage_error(text::format("unknown option {}", text::quote(word)),
-                       near.empty() ? std::string{}
-                                    : text::format("an option with a similar name exists: '--{}'", near));
+                       near.empty()
+                           ? std::string{}
+                           : text::format("an option with a similar name exists: '--{}'", near));
 }
 
 // Takes `--name`, `--name=value` or `--name value`; `next` is the index behind the word.
 Result<void> cut_long(std::span<const std::string> arguments, std::size_t& next, Cut& cut) {
     const std::string& word = arguments[next - 1];
     const std::size_t equals = word.find('=');
-    const std::string_view name = std::string_view(word).substr(2, equals == std::string::npos
-                                                                       ? std::string::npos
-                                                                       : equals - 2);
+    const std::string_view name = std::string_view(word).substr(
+        2, equals == std::string::npos ? std::string::npos : equals - 2);
     const Option* option = find_long(name);
     if (option == nullptr) {
         return fail(unknown_option(std::string_view(word).substr(0, equals)));
@@ -93,7 +93,8 @@ Result<void> cut_long(std::span<const std::string> arguments, std::size_t& next,
         return {};
     }
     if (next == arguments.size()) {
-        return fail(usage_error(text::format("option '--{}' needs a value: {}", name, option->value)));
+        return fail(
+            usage_error(text::format("option '--{}' needs a value: {}", name, option->value)));
     }
     cut.given.push_back({option, arguments[next]});
     ++next;
@@ -237,9 +238,9 @@ Result<Arch> parse_arch(std::string_view word) {
             return arch;
         }
     }
-    return fail({.code = Errc::usage,
-                 .message = text::format("{} is none of 'arm64', 'arm64e', 'x86_64'",
-                                         text::quote(word))});
+    return fail(
+        {.code = Errc::usage,
+         .message = text::format("{} is none of 'arm64', 'arm64e', 'x86_64'", text::quote(word))});
 }
 
 Result<void> take_policy(const po::variables_map& values, Policy& policy) {
@@ -281,13 +282,14 @@ Result<EnvironmentChange> change_of(const Given& use) {
     const std::size_t equals = word.find('=');
     if (use.option->letter == 'u') {
         if (word.empty() || equals != std::string::npos) {
-            return fail(usage_error(text::format("option '--unset': {} is no variable name",
-                                                 text::quote(word))));
+            return fail(usage_error(
+                text::format("option '--unset': {} is no variable name", text::quote(word))));
         }
         return EnvironmentChange{.name = word, .value = std::nullopt};
     }
     if (equals == std::string::npos || equals == 0) {
-        return fail(usage_error(text::format("option '--env': {} is not NAME=VALUE", text::quote(word))));
+        return fail(
+            usage_error(text::format("option '--env': {} is not NAME=VALUE", text::quote(word))));
     }
     const std::string name = word.substr(0, equals);
     if (!may_be_set(name)) {
@@ -319,8 +321,8 @@ Result<void> check_fit(const Cut& cut) {
             return fail(usage_error(
                 cut.command == Command::run
                     ? text::format("option '--{}' does not belong to a start", use.option->name)
-                    : text::format("option '--{}' does not belong to the command '{}'", use.option->name,
-                                   to_string(cut.command)),
+                    : text::format("option '--{}' does not belong to the command '{}'",
+                                   use.option->name, to_string(cut.command)),
                 "'metalrun COMMAND --help' lists the options of a command"));
         }
     }

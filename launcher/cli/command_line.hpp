@@ -5,13 +5,13 @@
 // Boost.Program_options.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "cli/options.hpp"
 #include "profile/profile.hpp"
 #include "result.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace metalrun::cli {
 
@@ -50,7 +50,7 @@ struct Request {
     bool json = false;
     bool verbose = false;
     bool quiet = false;
-    bool masquerades = false; ///< started through a link named like the target
+    bool masquerades = false;          ///< started through a link named like the target
     std::vector<std::string> operands; ///< run: the target and its arguments
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/options.hpp"
 
+#include "report/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include "report/text.hpp"
 
 namespace metalrun::cli {
 
@@ -16,7 +16,8 @@ constexpr std::array kOptions{
            kForPolicy | kForProfile},
     Option{"stock", 0, "", "start the same way without the shim", kForPolicy},
     Option{"or-stock", 0, "", "start without the shim instead of refusing", kForPolicy},
-    Option{"family", 0, "FAMILY", "highest Apple family to answer yes to: stock, host, apple1 … apple10",
+    Option{"family", 0, "FAMILY",
+           "highest Apple family to answer yes to: stock, host, apple1 … apple10",
            kForPolicy | kForProfile},
     Option{"threadgroup-memory", 0, "SIZE", "threadgroup memory to report: stock, or up to 64KiB",
            kForPolicy | kForProfile},
@@ -30,10 +31,10 @@ constexpr std::array kOptions{
     Option{"when-uncertain", 0, "POLICY", "if the target might be killed: refuse or inject",
            kForPolicy},
     Option{"verify", 0, "", "check every page hash of the target's signature, too", kForPolicy},
-    Option{"env", 'e', "NAME=VALUE", "set a variable for the target", kForRun | kForAgent | kForBench,
-           true},
-    Option{"unset", 'u', "NAME", "remove a variable for the target", kForRun | kForAgent | kForBench,
-           true},
+    Option{"env", 'e', "NAME=VALUE", "set a variable for the target",
+           kForRun | kForAgent | kForBench, true},
+    Option{"unset", 'u', "NAME", "remove a variable for the target",
+           kForRun | kForAgent | kForBench, true},
     Option{"chdir", 'C', "DIR", "change to this folder first", kForRun | kForAgent | kForBench},
     Option{"argv0", 0, "NAME", "the name the target sees as its own", kForRun},
     Option{"dry-run", 'n', "", "print the plan, run nothing", kForRun},
@@ -55,11 +56,10 @@ constexpr std::array<std::pair<std::string_view, Command>, 8> kCommands{{
     {"bench", Command::bench},
 }};
 
-constexpr std::string_view kUsage =
-    "usage: metalrun [OPTION...] [--] TARGET [ARGUMENT...]\n"
-    "       metalrun [OPTION...] SCRIPT [ARGUMENT...]\n"
-    "       metalrun probe [OPTION...]\n"
-    "       metalrun profile list|show|lint [NAME|FILE]\n";
+constexpr std::string_view kUsage = "usage: metalrun [OPTION...] [--] TARGET [ARGUMENT...]\n"
+                                    "       metalrun [OPTION...] SCRIPT [ARGUMENT...]\n"
+                                    "       metalrun probe [OPTION...]\n"
+                                    "       metalrun profile list|show|lint [NAME|FILE]\n";
 
 constexpr std::string_view kRunHead = R"(
 Starts TARGET with the Metal shim in it, if this target can take it; says why not otherwise.
@@ -137,9 +137,9 @@ Command command_of(std::string_view word) {
 }
 
 std::string_view to_string(Command command) {
-    const auto* const found = std::find_if(kCommands.begin(), kCommands.end(), [&](const auto& entry) {
-        return entry.second == command;
-    });
+    const auto* const found =
+        std::find_if(kCommands.begin(), kCommands.end(),
+                     [&](const auto& entry) { return entry.second == command; });
     return found == kCommands.end() ? std::string_view("run") : found->first;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "commands/probe.hpp"
 
-#include <utility>
-
 #include "profile/values.hpp"
 #include "report/json.hpp"
 #include "report/text.hpp"
 #include "system/helper.hpp"
 #include "target/shim.hpp"
+
+#include <utility>
 
 namespace metalrun::commands {
 
@@ -19,39 +19,41 @@ using report::DeviceAnswers;
 constexpr std::uint16_t kFamilyOfEveryMac = 1007;
 
 Result<DeviceAnswers> ask(const Session& session, std::vector<std::string> environment) {
-    auto result = run_helper({.path = session.probe(),
-                              .arguments = {"--json"},
-                              .environment = std::move(environment)});
+    auto result = run_helper(
+        {.path = session.probe(), .arguments = {"--json"}, .environment = std::move(environment)});
     if (!result) {
         result.error().help = "install metalrun again: the probe belongs beside it";
         return fail(std::move(result.error()));
     }
     if (result->timed_out || result->status > 1) {
-        return fail({.code = Errc::system,
-                     .message = result->timed_out
-                                    ? std::string("the probe did not answer in time and was ended")
-                                    : text::format("the probe ended with status {}", result->status),
-                     .notes = result->errors.empty()
-                                  ? std::vector<std::string>{}
-                                  : std::vector{text::escape(result->errors.substr(0, 400))}});
+        return fail(
+            {.code = Errc::system,
+             .message = result->timed_out
+                            ? std::string("the probe did not answer in time and was ended")
+                            : text::format("the probe ended with status {}", result->status),
+             .notes = result->errors.empty()
+                          ? std::vector<std::string>{}
+                          : std::vector{text::escape(result->errors.substr(0, 400))}});
     }
     return report::parse_device_answers(result->output);
 }
 
 std::string family_name(std::uint16_t family) {
-    return family == 0 ? std::string("none")
-                       : profile::to_string(profile::Family{profile::Family::Kind::ceiling, family});
+    return family == 0
+               ? std::string("none")
+               : profile::to_string(profile::Family{profile::Family::Kind::ceiling, family});
 }
 
 std::string render_answers(std::string_view label, const DeviceAnswers& answers) {
     if (!answers.device) {
         return text::format("{}: no Metal device\n", label);
     }
-    return text::format("{}: {}{}, Apple family {} ({}), threadgroup memory {} bytes, working set {} bytes\n",
-                        label, text::quote(*answers.device),
-                        answers.simulated ? std::string_view{" (simulated)"} : std::string_view{},
-                        answers.apple_family, family_name(answers.apple_family),
-                        answers.threadgroup_memory, answers.working_set);
+    return text::format(
+        "{}: {}{}, Apple family {} ({}), threadgroup memory {} bytes, working set {} bytes\n",
+        label, text::quote(*answers.device),
+        answers.simulated ? std::string_view{" (simulated)"} : std::string_view{},
+        answers.apple_family, family_name(answers.apple_family), answers.threadgroup_memory,
+        answers.working_set);
 }
 
 Result<ExitStatus> probe_stock(const Session& session, const cli::Request& request,
@@ -62,11 +64,11 @@ Result<ExitStatus> probe_stock(const Session& session, const cli::Request& reque
                                    stock.device && !capable ? "true" : "false"));
     } else {
         session.print(render_answers("stock", stock));
-        session.print(!stock.device ? "this process sees no Metal device\n"
-                      : capable
-                          ? "the device already answers yes to the families that workloads ask for\n"
-                          : "the device under-reports itself: every M-series chip has Apple family "
-                            "1007; the shim corrects that\n");
+        session.print(
+            !stock.device ? "this process sees no Metal device\n"
+            : capable ? "the device already answers yes to the families that workloads ask for\n"
+                      : "the device under-reports itself: every M-series chip has Apple family "
+                        "1007; the shim corrects that\n");
     }
     return stock.device && capable ? ExitStatus::success : ExitStatus::negative;
 }
@@ -87,7 +89,8 @@ std::vector<std::string> differences(const Expected& expected, const DeviceAnswe
     std::vector<std::string> found;
     const auto compare = [&](std::string_view what, std::uint64_t wanted, std::uint64_t given) {
         if (wanted != given) {
-            found.push_back(text::format("{}: expected {}, the device answers {}", what, wanted, given));
+            found.push_back(
+                text::format("{}: expected {}, the device answers {}", what, wanted, given));
         }
     };
     compare("Apple family", expected.family, answers.apple_family);
@@ -105,13 +108,14 @@ struct Prepared {
 Result<Prepared> prepare(const Session& session, cli::Request request) {
     profile::TrustedFolders trust(session.system, session.executable_status.owner);
     profile::Catalogue catalogue(
-        session.system, profile::find_places(session.system, session.environment, session.executable),
-        trust);
+        session.system,
+        profile::find_places(session.system, session.environment, session.executable), trust);
     auto named = load_explicit_profile(session, request, catalogue);
     if (!named) {
         return fail(std::move(named.error()));
     }
-    auto chosen = *named ? Result<profile::Profile>(std::move(**named)) : catalogue.load("llama.cpp");
+    auto chosen =
+        *named ? Result<profile::Profile>(std::move(**named)) : catalogue.load("llama.cpp");
     if (!chosen) {
         return fail(std::move(chosen.error()));
     }
@@ -126,17 +130,17 @@ Result<Prepared> prepare(const Session& session, cli::Request request) {
     if (!plan) {
         return fail(std::move(plan.error()));
     }
-    const auto shim = target::inspect_shim(session.system, plan->shim.value,
-                                           target::Digest::not_needed, trust);
+    const auto shim =
+        target::inspect_shim(session.system, plan->shim.value, target::Digest::not_needed, trust);
     const std::string folder = session.system.working_directory().value_or(std::string{});
     const auto insertion = read_inherited_insertion(session, folder, &shim.status);
     const auto kernel = session.host.kernel;
     Prepared prepared{.plan = std::move(*plan)};
     prepared.stock_environment = launch::compose_environment(session.environment, prepared.plan,
                                                              insertion, kernel, std::nullopt);
-    prepared.shim_environment = launch::compose_environment(
-        session.environment, prepared.plan, insertion, kernel,
-        launch::ShimSettings{.library = prepared.plan.shim.value});
+    prepared.shim_environment =
+        launch::compose_environment(session.environment, prepared.plan, insertion, kernel,
+                                    launch::ShimSettings{.library = prepared.plan.shim.value});
     // Whether the probe may take the shim is judged like any target.
     auto chain = target::resolve(session.system, session.probe(), {});
     judge::Question question{
@@ -157,13 +161,14 @@ Result<Prepared> prepare(const Session& session, cli::Request request) {
     return prepared;
 }
 
-void report_comparison(const Session& session, const cli::Request& request, const launch::Plan& plan,
-                       const DeviceAnswers& stock, const DeviceAnswers& shimmed,
-                       const std::vector<std::string>& wrong) {
+void report_comparison(const Session& session, const cli::Request& request,
+                       const launch::Plan& plan, const DeviceAnswers& stock,
+                       const DeviceAnswers& shimmed, const std::vector<std::string>& wrong) {
     if (request.json) {
-        session.print(text::format("{{\"profile\": {}, \"stock\": {}, \"shim\": {}, \"as_expected\": {}}}\n",
-                                   text::basic_string(plan.profile), stock.raw, shimmed.raw,
-                                   wrong.empty() && stock.device ? "true" : "false"));
+        session.print(
+            text::format("{{\"profile\": {}, \"stock\": {}, \"shim\": {}, \"as_expected\": {}}}\n",
+                         text::basic_string(plan.profile), stock.raw, shimmed.raw,
+                         wrong.empty() && stock.device ? "true" : "false"));
         return;
     }
     session.print(render_answers("stock", stock));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "commands/profile.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "profile/values.hpp"
 #include "report/plan_text.hpp"
 #include "report/text.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace metalrun::commands {
 
@@ -43,7 +43,8 @@ std::string list_json(const std::vector<Catalogue::Entry>& entries) {
                                 text::basic_string(profile::to_string(status)),
                                 text::basic_string(entry.profile->description));
         } else {
-            out += text::format("\"error\": {}}}", text::basic_string(entry.profile.error().message));
+            out +=
+                text::format("\"error\": {}}}", text::basic_string(entry.profile.error().message));
         }
     }
     return text::format("{{\"profiles\": [{}]}}\n", out);
@@ -76,8 +77,7 @@ Result<ExitStatus> show(const Session& session, const cli::Request& request, Cat
     if (!named) {
         return fail(std::move(named.error()));
     }
-    auto chosen =
-        *named ? Result<profile::Profile>(std::move(**named)) : catalogue.load("default");
+    auto chosen = *named ? Result<profile::Profile>(std::move(**named)) : catalogue.load("default");
     if (!chosen) {
         return fail(std::move(chosen.error()));
     }
@@ -111,8 +111,8 @@ Result<ExitStatus> lint(const Session& session, const cli::Request& request, Cat
 Result<ExitStatus> profile_command(const Session& session, const cli::Request& request) {
     profile::TrustedFolders trust(session.system, session.executable_status.owner);
     Catalogue catalogue(
-        session.system, profile::find_places(session.system, session.environment, session.executable),
-        trust);
+        session.system,
+        profile::find_places(session.system, session.environment, session.executable), trust);
     const std::string verb = request.operands.empty() ? std::string{} : request.operands.front();
     if (verb == "list" && request.operands.size() == 1) {
         return list(session, request, catalogue);
@@ -124,9 +124,10 @@ Result<ExitStatus> profile_command(const Session& session, const cli::Request& r
         return lint(session, request, catalogue);
     }
     return fail({.code = Errc::usage,
-                 .message = verb.empty() ? std::string("'profile' needs one of: list, show, lint")
-                                         : text::format("'profile' knows list, show and lint, not {}",
-                                                        text::quote(verb)),
+                 .message = verb.empty()
+                                ? std::string("'profile' needs one of: list, show, lint")
+                                : text::format("'profile' knows list, show and lint, not {}",
+                                               text::quote(verb)),
                  .help = "'metalrun profile --help' explains them"});
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "commands/run.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <utility>
-
 #include "launch/receipt.hpp"
 #include "report/plan_text.hpp"
 #include "report/text.hpp"
 #include "target/chain.hpp"
 #include "target/shim.hpp"
 #include "version.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
 
 namespace metalrun::commands {
 
@@ -21,9 +21,9 @@ namespace {
 struct Start {
     const Session& session;
     cli::Request request;
-    std::vector<FileStatus> skip = {}; ///< files that the search for the target passes over
-    std::string working_directory; ///< before -C; empty if it cannot be told
-    std::optional<profile::Profile> named;  ///< by --profile or $METALRUN_PROFILE
+    std::vector<FileStatus> skip = {};     ///< files that the search for the target passes over
+    std::string working_directory;         ///< before -C; empty if it cannot be told
+    std::optional<profile::Profile> named; ///< by --profile or $METALRUN_PROFILE
 };
 
 std::string error_text(int number) {
@@ -101,15 +101,25 @@ struct Judged {
     judge::Verdict verdict;
 };
 
+// binfmt_misc lists its handlers beside two files of its own.
+bool has_foreign_handlers(System& system) {
+    constexpr std::size_t kOwnFiles = 2;
+    return system.list("/proc/sys/fs/binfmt_misc").value_or(std::vector<std::string>{}).size() >
+           kOwnFiles;
+}
+
 void give_verdict(const Session& session, Judged& judged, const std::string& working_directory,
                   profile::TrustedFolders& trust) {
     judge::Question question{.chain = judged.chain, .host = session.host, .plan = judged.plan};
+    const auto& image = judged.chain.image;
+    question.runs_foreign_programs = image && image->elf &&
+                                     !judge::fits_host(*image->elf, session.host) &&
+                                     has_foreign_handlers(session.system);
     if (judge::needs_shim(question)) {
-        judged.shim = target::inspect_shim(session.system, judged.plan.shim.value,
-                                           judged.plan.shim_sha256.empty()
-                                               ? target::Digest::not_needed
-                                               : target::Digest::needed,
-                                           trust);
+        judged.shim = target::inspect_shim(
+            session.system, judged.plan.shim.value,
+            judged.plan.shim_sha256.empty() ? target::Digest::not_needed : target::Digest::needed,
+            trust);
         question.shim = &*judged.shim;
     }
     const FileStatus* own =
@@ -119,7 +129,8 @@ void give_verdict(const Session& session, Judged& judged, const std::string& wor
     judged.verdict = judge::judge(question);
 }
 
-// True if what was judged is still what is there (device, inode, size, modification and change time).
+// True if what was judged is still what is there (device, inode, size, modification and change
+// time).
 bool is_unchanged(System& system, const Judged& judged) {
     for (const target::Link& link : judged.chain.links) {
         if (system.stat(link.path).value_or(FileStatus{}) != link.status) {
@@ -138,9 +149,9 @@ void report_findings(const Start& start, const Judged& judged) {
     const judge::Finding* deciding = judged.verdict.deciding();
     if (judged.verdict.decision == judge::Decision::stock && deciding != nullptr) {
         const bool instead = deciding->step != judge::Step::stock;
-        session.print_error(report::render_note(
-            (instead ? "starting without the shim: " : "") + deciding->message,
-            judge::to_string(deciding->id), session.colour));
+        session.print_error(
+            report::render_note((instead ? "starting without the shim: " : "") + deciding->message,
+                                judge::to_string(deciding->id), session.colour));
     }
     for (const judge::Finding& finding : judged.verdict.findings) {
         const bool shown = finding.severity == judge::Severity::warning || start.request.verbose;
@@ -151,10 +162,10 @@ void report_findings(const Start& start, const Judged& judged) {
     }
     const launch::Plan& plan = judged.plan;
     if (plan.above_host && judged.verdict.decision == judge::Decision::inject) {
-        session.print_error(report::render_note(
-            text::format("the ceiling {} is above the family of this chip, {}", plan.ceiling,
-                         text::quote(session.host.chip)),
-            {}, session.colour));
+        session.print_error(
+            report::render_note(text::format("the ceiling {} is above the family of this chip, {}",
+                                             plan.ceiling, text::quote(session.host.chip)),
+                                {}, session.colour));
     }
 }
 
@@ -185,8 +196,7 @@ ExecRequest compose_exec(const Start& start, const Judged& judged,
         settings = {.library = judged.shim->path,
                     .receipt = receipt.value_or(std::string{}),
                     .verbose = start.request.verbose,
-                    .children_inherit =
-                        judged.plan.children.value != profile::Children::stock};
+                    .children_inherit = judged.plan.children.value != profile::Children::stock};
     }
     ExecRequest exec{.path = judged.chain.path, .arguments = operands};
     exec.arguments.front() = start.request.argv0.value_or(operands.front());
@@ -195,9 +205,9 @@ ExecRequest compose_exec(const Start& start, const Judged& judged,
         exec.arguments = resolved;
         exec.arguments.insert(exec.arguments.end(), operands.begin() + 1, operands.end());
     }
-    exec.environment = launch::compose_environment(start.session.environment, judged.plan,
-                                                   judged.insertion, start.session.host.kernel,
-                                                   settings);
+    exec.environment =
+        launch::compose_environment(start.session.environment, judged.plan, judged.insertion,
+                                    start.session.host.kernel, settings);
     return exec;
 }
 
@@ -207,9 +217,10 @@ Error exec_failed(const Judged& judged, const ExecRequest& exec, int number) {
             return report::to_error(finding, Errc::refused);
         }
     }
-    return {.code = number == ENOENT ? Errc::not_found : Errc::refused,
-            .message = text::format("cannot run {}: {}", text::quote(exec.path), error_text(number)),
-            .help = number == E2BIG ? "the arguments and the environment together are too long" : ""};
+    return {
+        .code = number == ENOENT ? Errc::not_found : Errc::refused,
+        .message = text::format("cannot run {}: {}", text::quote(exec.path), error_text(number)),
+        .help = number == E2BIG ? "the arguments and the environment together are too long" : ""};
 }
 
 Error refusal(const Judged& judged) {
@@ -217,8 +228,8 @@ Error refusal(const Judged& judged) {
     Error error = report::to_error(deciding, judge::errc_of(deciding));
     for (const judge::Finding& finding : judged.verdict.findings) {
         if (&finding != &deciding && finding.severity == judge::Severity::error) {
-            error.notes.push_back(text::format("also: {} [{}]", finding.message,
-                                               judge::to_string(finding.id)));
+            error.notes.push_back(
+                text::format("also: {} [{}]", finding.message, judge::to_string(finding.id)));
         }
     }
     return error;
@@ -231,8 +242,9 @@ struct Rooms {
 
 Error not_a_launcher_script(const target::Link& script, const Error& why) {
     return {.code = Errc::refused,
-            .message = text::format("{} names metalrun as its interpreter, but is no launcher script",
-                                    text::quote(script.path)),
+            .message =
+                text::format("{} names metalrun as its interpreter, but is no launcher script",
+                             text::quote(script.path)),
             .notes = {why.message},
             .help = why.help.empty() ? "a launcher script is a profile with a [target]" : why.help};
 }
@@ -242,17 +254,19 @@ Error not_a_launcher_script(const target::Link& script, const Error& why) {
 Result<void> enter_launcher_script(Start& start, const target::Link& script,
                                    profile::Catalogue& catalogue) {
     auto loaded = catalogue.load(script.path.find('/') == std::string::npos ? "./" + script.path
-                                                                           : script.path);
+                                                                            : script.path);
     if (!loaded) {
         return fail(not_a_launcher_script(script, loaded.error()));
     }
     if (!loaded->target || !loaded->target->program) {
-        return fail(not_a_launcher_script(script, {.message = "the profile has no target.program"}));
+        return fail(
+            not_a_launcher_script(script, {.message = "the profile has no target.program"}));
     }
     const profile::Target& target = *loaded->target;
     std::vector<std::string> operands{*target.program};
     operands.insert(operands.end(), target.arguments.begin(), target.arguments.end());
-    operands.insert(operands.end(), start.request.operands.begin() + 1, start.request.operands.end());
+    operands.insert(operands.end(), start.request.operands.begin() + 1,
+                    start.request.operands.end());
     start.request.operands = std::move(operands);
     if (!start.request.argv0) {
         start.request.argv0 = target.argv0;
@@ -274,7 +288,8 @@ Result<void> enter_launcher_script(Start& start, const target::Link& script,
 Result<target::Chain> find_target(Start& start, profile::Catalogue& catalogue) {
     System& system = start.session.system;
     const FileStatus& own = start.session.executable_status;
-    target::Chain chain = target::resolve(system, start.request.operands.front(), search_path(start));
+    target::Chain chain =
+        target::resolve(system, start.request.operands.front(), search_path(start));
     const target::Link* script = target::find_way_back(system, chain, own, search_path(start));
     if (script == nullptr) {
         return chain;
@@ -358,11 +373,12 @@ Result<ExitStatus> start_target(Start& start, const Rooms& rooms) {
             return fail(std::move(*failure));
         }
     }
-    return fail({.code = Errc::refused,
-                 .message = text::format("{} or the shim changed twice while it was judged; nothing "
-                                         "was started",
-                                         text::quote(start.request.operands.front())),
-                 .help = "start it again when its file is no longer being replaced"});
+    return fail(
+        {.code = Errc::refused,
+         .message = text::format("{} or the shim changed twice while it was judged; nothing "
+                                 "was started",
+                                 text::quote(start.request.operands.front())),
+         .help = "start it again when its file is no longer being replaced"});
 }
 
 } // namespace
@@ -375,8 +391,8 @@ Result<ExitStatus> run(const Session& session, const cli::Request& asked) {
     start.working_directory = session.system.working_directory().value_or(std::string{});
     profile::TrustedFolders trust(session.system, session.executable_status.owner);
     profile::Catalogue catalogue(
-        session.system, profile::find_places(session.system, session.environment, session.executable),
-        trust);
+        session.system,
+        profile::find_places(session.system, session.environment, session.executable), trust);
     auto named = load_explicit_profile(session, asked, catalogue);
     if (!named) {
         return fail(std::move(named.error()));
@@ -395,7 +411,8 @@ Result<ExitStatus> run(const Session& session, const cli::Request& asked) {
     return start_target(start, {.trust = trust, .catalogue = catalogue});
 }
 
-std::optional<cli::Request> masquerade(const Session& session, const std::vector<std::string>& argv) {
+std::optional<cli::Request> masquerade(const Session& session,
+                                       const std::vector<std::string>& argv) {
     const std::string name = argv.empty() ? std::string{} : target::base_name(argv.front());
     if (name.empty() || name == "metalrun" || name == target::base_name(session.executable)) {
         return std::nullopt;

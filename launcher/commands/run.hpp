@@ -16,8 +16,8 @@ namespace metalrun::commands {
 [[nodiscard]] std::optional<cli::Request> masquerade(const Session& session,
                                                      const std::vector<std::string>& argv);
 
-/// Linux passes everything behind the interpreter of a `#!` line as one argument: if argv[1] is that
-/// of the script argv[2], its words take its place, as macOS does it. Else argv as it is.
+/// Linux passes everything behind the interpreter of a `#!` line as one argument: if argv[1] is
+/// that of the script argv[2], its words take its place, as macOS does it. Else argv as it is.
 [[nodiscard]] std::vector<std::string> split_interpreter_arguments(const Session& session,
                                                                    std::vector<std::string> argv);
 

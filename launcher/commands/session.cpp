@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "commands/session.hpp"
 
+#include "report/text.hpp"
+#include "system/path.hpp"
+#include "target/shim.hpp"
+
 #include <cstring>
 #include <utility>
-
-#include "report/text.hpp"
-#include "target/shim.hpp"
 
 namespace metalrun::commands {
 
@@ -43,8 +44,9 @@ Result<Session> open_session(System& system, std::vector<std::string> environmen
     auto executable = system.executable_path();
     if (!executable) {
         return fail({.code = Errc::system,
-                     .message = text::format("cannot tell where metalrun is installed: {}",
-                                             std::strerror(executable.error()))}); // NOLINT(concurrency-mt-unsafe)
+                     .message = text::format(
+                         "cannot tell where metalrun is installed: {}",
+                         std::strerror(executable.error()))}); // NOLINT(concurrency-mt-unsafe)
     }
     session.executable = std::move(*executable);
     session.executable_status = system.stat(session.executable).value_or(FileStatus{});
@@ -72,6 +74,9 @@ Result<std::optional<profile::Profile>> load_explicit_profile(const Session& ses
     }
     auto loaded = catalogue.load(*named);
     if (!loaded) {
+        if (!request.policy.profile) {
+            loaded.error().notes.emplace_back("the profile is named by METALRUN_PROFILE");
+        }
         return fail(std::move(loaded.error()));
     }
     return std::optional(std::move(*loaded));
@@ -79,17 +84,18 @@ Result<std::optional<profile::Profile>> load_explicit_profile(const Session& ses
 
 Result<std::string> make_absolute(System& system, const std::string& path) {
     if (path.starts_with('/')) {
-        return path;
+        return absolute_path({}, path);
     }
     const auto folder = system.working_directory();
     if (!folder) {
-        return fail({.code = Errc::system,
-                     .message = text::format("cannot tell what {} is relative to: the current directory: {}",
-                                             text::quote(path),
-                                             std::strerror(folder.error())), // NOLINT(concurrency-mt-unsafe)
-                     .help = "give an absolute path"});
+        return fail(
+            {.code = Errc::system,
+             .message = text::format(
+                 "cannot tell what {} is relative to: the current directory: {}", text::quote(path),
+                 std::strerror(folder.error())), // NOLINT(concurrency-mt-unsafe)
+             .help = "give an absolute path"});
     }
-    return *folder == "/" ? "/" + path : *folder + "/" + path;
+    return absolute_path(*folder, path);
 }
 
 launch::Insertion read_inherited_insertion(const Session& session,

@@ -4,12 +4,6 @@
 // is installed, and who may be trusted.
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cli/command_line.hpp"
 #include "judge/judge.hpp"
 #include "launch/environment.hpp"
@@ -19,6 +13,12 @@
 #include "report/diagnostic.hpp"
 #include "result.hpp"
 #include "system/system.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace metalrun::commands {
 

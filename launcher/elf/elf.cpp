@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "elf/elf.hpp"
 
+#include "macho/bytes.hpp"
+#include "report/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include "macho/bytes.hpp"
-#include "report/text.hpp"
 
 namespace metalrun::elf {
 
@@ -98,9 +98,10 @@ std::expected<std::vector<Segment>, Malformed> read_segments(const Reader& reade
     const std::uint64_t length = std::uint64_t{count} * kProgramHeaderSize;
     const auto table = reader.read(offset, length);
     if (!table) {
-        return malformed(text::format("{} program headers at offset {:#x} lie beyond the end of the "
-                                      "file at {:#x}",
-                                      count, offset, reader.size()));
+        return malformed(
+            text::format("{} program headers at offset {:#x} lie beyond the end of the "
+                         "file at {:#x}",
+                         count, offset, reader.size()));
     }
     std::vector<Segment> segments;
     for (std::uint64_t at = 0; at < length; at += kProgramHeaderSize) {
@@ -108,8 +109,8 @@ std::expected<std::vector<Segment>, Malformed> read_segments(const Reader& reade
                               .offset = le<std::uint64_t>(*table, at + 8),
                               .address = le<std::uint64_t>(*table, at + 16),
                               .file_size = le<std::uint64_t>(*table, at + 32)};
-        const bool matters = segment.type == kPtLoad || segment.type == kPtDynamic ||
-                             segment.type == kPtInterp;
+        const bool matters =
+            segment.type == kPtLoad || segment.type == kPtDynamic || segment.type == kPtInterp;
         if (matters && !fits(segment.offset, segment.file_size, reader.size())) {
             return malformed(text::format(
                 "program header {} covers {:#x} bytes at offset {:#x}, beyond the end of the file "
@@ -121,7 +122,8 @@ std::expected<std::vector<Segment>, Malformed> read_segments(const Reader& reade
     return segments;
 }
 
-std::optional<std::uint64_t> offset_of(const std::vector<Segment>& segments, std::uint64_t address) {
+std::optional<std::uint64_t> offset_of(const std::vector<Segment>& segments,
+                                       std::uint64_t address) {
     for (const Segment& segment : segments) {
         if (segment.type == kPtLoad && address >= segment.address &&
             address - segment.address < segment.file_size) {
@@ -131,7 +133,8 @@ std::optional<std::uint64_t> offset_of(const std::vector<Segment>& segments, std
     return std::nullopt;
 }
 
-std::expected<std::string, Malformed> read_interpreter(const Reader& reader, const Segment& segment) {
+std::expected<std::string, Malformed> read_interpreter(const Reader& reader,
+                                                       const Segment& segment) {
     if (segment.file_size < 2 || segment.file_size > kLargestInterpreter) {
         return malformed(text::format("the interpreter's name has {} bytes", segment.file_size));
     }

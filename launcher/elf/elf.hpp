@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The few facts of an ELF program that decide whether ld.so(8) would load a library into it. Layouts:
-// elf(5). Reads the header, the program headers, the interpreter's name and the names of the needed
-// libraries; never the contents.
+// The few facts of an ELF program that decide whether ld.so(8) would load a library into it.
+// Layouts: elf(5). Reads the header, the program headers, the interpreter's name and the names of
+// the needed libraries; never the contents.
 #pragma once
+
+#include "system/system.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "system/system.hpp"
 
 namespace metalrun::elf {
 
@@ -23,7 +23,8 @@ struct Facts {
     Type type = Type::other;   ///< a position-independent program is `shared` with an interpreter
     std::string interpreter;   ///< PT_INTERP; empty: statically linked, or a library
     std::vector<std::string> needed; ///< DT_NEEDED, in order, at most kMostNeeded
-    std::string marker; ///< descriptor of the note that says "metalrun": "launcher", "shim"; else empty
+    std::string
+        marker; ///< descriptor of the note that says "metalrun": "launcher", "shim"; else empty
 
     bool operator==(const Facts&) const = default;
 };

@@ -20,6 +20,7 @@ enum class FindingId : std::uint8_t {
     script_interpreter_missing,
     script_interpreter_is_script,
     script_line_too_long,
+    script_line_crlf,
     env_resolved,
     starts_elsewhere,
     // image

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "judge/judge.hpp"
 
+#include "judge/rules.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include "judge/rules.hpp"
 
 namespace metalrun::judge {
 
@@ -58,6 +58,11 @@ Decision decide(const Finding& first, const launch::Plan& plan) {
 
 } // namespace
 
+bool fits_host(const elf::Facts& facts, const HostFacts& host) {
+    return facts.is_64_bit && facts.is_little_endian &&
+           facts.machine == elf::machine_of(host.architecture);
+}
+
 bool needs_shim(const Question& question) {
     const auto all = rules();
     return std::none_of(all.begin(), all.end(), [&](Rule rule) {
@@ -91,7 +96,8 @@ Verdict judge(const Question& question) {
 
 Errc errc_of(const Finding& finding) {
     if (finding.id == FindingId::target_not_found ||
-        finding.id == FindingId::script_interpreter_missing) {
+        finding.id == FindingId::script_interpreter_missing ||
+        finding.id == FindingId::script_line_crlf) {
         return Errc::not_found;
     }
     return finding.step == Step::shim ? Errc::shim : Errc::refused;
@@ -103,8 +109,8 @@ std::string_view to_string(Decision decision) {
 }
 
 std::string_view to_string(Outcome outcome) {
-    static constexpr std::array<std::string_view, 5> kNames{"loads", "stripped", "killed", "no-start",
-                                                            "uncertain"};
+    static constexpr std::array<std::string_view, 5> kNames{"loads", "stripped", "killed",
+                                                            "no-start", "uncertain"};
     return kNames.at(static_cast<std::size_t>(outcome));
 }
 
@@ -124,6 +130,8 @@ std::string_view to_string(FindingId id) {
         return "script-interpreter-is-script";
     case FindingId::script_line_too_long:
         return "script-line-too-long";
+    case FindingId::script_line_crlf:
+        return "script-line-crlf";
     case FindingId::env_resolved:
         return "env-resolved";
     case FindingId::starts_elsewhere:

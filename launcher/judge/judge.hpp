@@ -4,10 +4,6 @@
 // (rules.cpp); the decision is the first step that an error or a stock finding decides.
 #pragma once
 
-#include <expected>
-#include <optional>
-#include <string>
-
 #include "elf/elf.hpp"
 #include "judge/host_facts.hpp"
 #include "judge/verdict.hpp"
@@ -16,6 +12,10 @@
 #include "result.hpp"
 #include "system/system.hpp"
 #include "target/chain.hpp"
+
+#include <expected>
+#include <optional>
+#include <string>
 
 namespace metalrun::judge {
 
@@ -36,10 +36,15 @@ struct Question {
     const HostFacts& host;
     const launch::Plan& plan;
     const launch::Insertion* insertion = nullptr; ///< what was inherited, if known
+    bool runs_foreign_programs =
+        false; ///< the kernel has handlers for other machines (binfmt_misc)
 };
 
 /// True if the decision depends on the shim: nothing before it decides.
 [[nodiscard]] bool needs_shim(const Question& question);
+
+/// True if a 64-bit program of this machine type runs here as it is.
+[[nodiscard]] bool fits_host(const elf::Facts& facts, const HostFacts& host);
 
 [[nodiscard]] Verdict judge(const Question& question);
 

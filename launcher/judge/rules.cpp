@@ -3,14 +3,14 @@
 // Sources: ld.so(8) for preloading and secure execution, execve(2) for what starts at all.
 #include "judge/rules.hpp"
 
+#include "profile/values.hpp"
+#include "report/text.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <utility>
-
-#include "profile/values.hpp"
-#include "report/text.hpp"
 
 namespace metalrun::judge {
 
@@ -26,7 +26,8 @@ Finding error_at(Step step, FindingId id, std::string message) {
 }
 
 Finding stock_because(FindingId id, std::string message) {
-    return {.id = id, .severity = Severity::note, .step = Step::stock, .message = std::move(message)};
+    return {
+        .id = id, .severity = Severity::note, .step = Step::stock, .message = std::move(message)};
 }
 
 Finding remark(FindingId id, Severity severity, std::string message) {
@@ -46,11 +47,6 @@ std::string machine_text(const elf::Facts& facts) {
                   facts.is_64_bit ? std::string_view{} : std::string_view{", 32-bit"});
 }
 
-bool fits_host(const elf::Facts& facts, const HostFacts& host) {
-    return facts.is_64_bit && facts.is_little_endian &&
-           facts.machine == elf::machine_of(host.architecture);
-}
-
 // --- launch -------------------------------------------------------------------------------------
 
 std::optional<Finding> chain_problem(const Question& q) {
@@ -62,8 +58,9 @@ std::optional<Finding> malformed(const Question& q) {
         return std::nullopt;
     }
     const target::Image& image = *q.chain.image;
-    Finding finding = error_at(Step::launch, FindingId::malformed,
-                               format("{}: {}", text::escape(image.path), image.elf.error().message));
+    Finding finding =
+        error_at(Step::launch, FindingId::malformed,
+                 format("{}: {}", text::escape(image.path), image.elf.error().message));
     finding.help = "the file is damaged or was cut short: install it again";
     return finding;
 }
@@ -73,9 +70,9 @@ std::optional<Finding> not_executable(const Question& q) {
     if (facts == nullptr || facts->type != elf::Type::other) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::launch, FindingId::not_executable,
-                               format("{} is an object or core file, not a program",
-                                      quote(q.chain.image->path)));
+    Finding finding =
+        error_at(Step::launch, FindingId::not_executable,
+                 format("{} is an object or core file, not a program", quote(q.chain.image->path)));
     finding.help = "name the linked program";
     return finding;
 }
@@ -85,10 +82,9 @@ std::optional<Finding> loader_missing(const Question& q) {
     if (facts == nullptr || !q.chain.image->loader_missing) {
         return std::nullopt;
     }
-    Finding finding =
-        error_at(Step::launch, FindingId::loader_missing,
-                 format("cannot run {}: its loader {} is not there", quote(q.chain.image->path),
-                        quote(facts->interpreter)));
+    Finding finding = error_at(Step::launch, FindingId::loader_missing,
+                               format("cannot run {}: its loader {} is not there",
+                                      quote(q.chain.image->path), quote(facts->interpreter)));
     finding.help = "the program was built for another system: install a build for this one";
     return finding;
 }
@@ -175,8 +171,9 @@ std::optional<Finding> quirk_refuses(const Question& q) {
 
 // A stock ceiling decides only behind the statuses above: an unsafe profile names no family at all.
 std::optional<Finding> profile_stock(const Question& q) {
-    const bool refused = !q.plan.family_asked && (q.plan.status == profile::WorkloadStatus::unsafe ||
-                                                  q.plan.status == profile::WorkloadStatus::blocked);
+    const bool refused =
+        !q.plan.family_asked && (q.plan.status == profile::WorkloadStatus::unsafe ||
+                                 q.plan.status == profile::WorkloadStatus::blocked);
     if (q.plan.ceiling != 0 || refused) {
         return std::nullopt;
     }
@@ -199,16 +196,17 @@ std::optional<Finding> shim_path(const Question& q) {
     if (q.shim == nullptr) {
         return std::nullopt;
     }
-    // dyld splits at colons, ld.so at blanks, too; neither knows an escape.
+    // dyld splits at colons, ld.so at blanks, too, and replaces $ORIGIN and $LIB; neither has an
+    // escape.
     const bool linux = q.host.kernel == HostFacts::Kernel::linux;
-    const std::size_t at = q.shim->path.find_first_of(linux ? ": \t\n" : ":\n");
+    const std::size_t at = q.shim->path.find_first_of(linux ? ": \t\n$" : ":\n");
     if (at == std::string::npos) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::shim, FindingId::shim_path,
-                               format("the shim's path {} cannot be written in {}: it contains {}",
-                                      quote(q.shim->path), launch::insertion_variable(q.host.kernel),
-                                      quote(q.shim->path.substr(at, 1))));
+    Finding finding = error_at(
+        Step::shim, FindingId::shim_path,
+        format("the shim's path {} cannot be written in {}: it contains {}", quote(q.shim->path),
+               launch::insertion_variable(q.host.kernel), quote(q.shim->path.substr(at, 1))));
     finding.help = "put the library in a folder without such a character in its path";
     return finding;
 }
@@ -237,8 +235,8 @@ std::optional<Finding> shim_not_a_library(const Question& q) {
         return finding;
     }
     if (!q.shim->elf) {
-        finding.message = format("the shim {} is damaged: {}", quote(q.shim->path),
-                                 q.shim->elf.error().message);
+        finding.message =
+            format("the shim {} is damaged: {}", quote(q.shim->path), q.shim->elf.error().message);
         return finding;
     }
     if (q.shim->elf->is_64_bit && q.shim->elf->is_little_endian &&
@@ -254,10 +252,10 @@ std::optional<Finding> shim_architecture(const Question& q) {
     if (library == nullptr || fits_host(*library, q.host)) {
         return std::nullopt;
     }
-    Finding finding =
-        error_at(Step::shim, FindingId::shim_architecture,
-                 format("the shim {} is built for {}, this machine is {}", quote(q.shim->path),
-                        machine_text(*library), elf::machine_name(elf::machine_of(q.host.architecture))));
+    Finding finding = error_at(Step::shim, FindingId::shim_architecture,
+                               format("the shim {} is built for {}, this machine is {}",
+                                      quote(q.shim->path), machine_text(*library),
+                                      elf::machine_name(elf::machine_of(q.host.architecture))));
     finding.help = "name a library of the right kind with '--shim FILE'";
     return finding;
 }
@@ -307,11 +305,14 @@ std::optional<Finding> wrong_architecture(const Question& q) {
     if (facts == nullptr || fits_host(*facts, q.host)) {
         return std::nullopt;
     }
-    // Not a launch error: the kernel may have been taught to run it (binfmt_misc), and says so if not.
-    Finding finding =
-        error_at(Step::target, FindingId::wrong_architecture,
-                 format("{} is built for {}, this machine is {}", quote(q.chain.image->path),
-                        machine_text(*facts), elf::machine_name(elf::machine_of(q.host.architecture))));
+    // A 32-bit x86 program runs on x86-64, and others where the kernel has a handler for them.
+    constexpr std::uint16_t kI386 = 3;
+    const bool starts =
+        q.runs_foreign_programs || (facts->machine == kI386 && q.host.architecture == "x86_64");
+    Finding finding = error_at(starts ? Step::target : Step::launch, FindingId::wrong_architecture,
+                               format("{} is built for {}, this machine is {}",
+                                      quote(q.chain.image->path), machine_text(*facts),
+                                      elf::machine_name(elf::machine_of(q.host.architecture))));
     finding.help = "use a build for this machine";
     return finding;
 }
@@ -415,20 +416,21 @@ std::optional<Finding> quirk_applied(const Question& q) {
     return finding;
 }
 
-constexpr std::array kRules{
-    // launch
-    chain_problem, malformed, not_executable, loader_missing,
-    // stock
-    stock_asked, not_a_guest, no_benefit, profile_stock,
-    // workload
-    unsafe, blocked, quirk_refuses,
-    // shim
-    shim_path, shim_missing, shim_not_a_library, shim_architecture, shim_writable_by_others,
-    shim_checksum,
-    // target
-    wrong_architecture, set_id, starts_elsewhere, static_program,
-    // information
-    shim_foreign, env_resolved, inherited_insertion, inherited_empty_element, untested, quirk_applied};
+constexpr std::array kRules{// launch
+                            chain_problem, malformed, not_executable, loader_missing,
+                            wrong_architecture,
+                            // stock
+                            stock_asked, not_a_guest, no_benefit, profile_stock,
+                            // workload
+                            unsafe, blocked, quirk_refuses,
+                            // shim
+                            shim_path, shim_missing, shim_not_a_library, shim_architecture,
+                            shim_writable_by_others, shim_checksum,
+                            // target
+                            set_id, starts_elsewhere, static_program,
+                            // information
+                            shim_foreign, env_resolved, inherited_insertion,
+                            inherited_empty_element, untested, quirk_applied};
 
 } // namespace
 

@@ -3,10 +3,10 @@
 // The rules, one function per finding id: a question to a finding, or nothing.
 #pragma once
 
+#include "judge/judge.hpp"
+
 #include <optional>
 #include <span>
-
-#include "judge/judge.hpp"
 
 namespace metalrun::judge {
 

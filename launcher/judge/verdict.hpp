@@ -4,13 +4,13 @@
 // by hand, and every finding.
 #pragma once
 
+#include "judge/finding.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "judge/finding.hpp"
 
 namespace metalrun::judge {
 

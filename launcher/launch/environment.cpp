@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "launch/environment.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "profile/values.hpp"
 #include "report/text.hpp"
+#include "system/path.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace metalrun::launch {
 
@@ -32,16 +33,19 @@ std::string join(const std::vector<std::string>& elements) {
     return out;
 }
 
-std::string absolute(std::string_view element, HostFacts::Kernel kernel, const std::string& folder) {
+std::string absolute(std::string_view element, HostFacts::Kernel kernel,
+                     const std::string& folder) {
     const bool searched =
         kernel == HostFacts::Kernel::linux && element.find('/') == std::string_view::npos;
-    if (element.starts_with('/') || element.starts_with('@') || searched || folder.empty()) {
+    const bool relative_to_nothing = !element.starts_with('/') && folder.empty();
+    if (element.starts_with('@') || searched || relative_to_nothing) {
         return std::string(element);
     }
-    return text::format("{}/{}", folder == "/" ? "" : folder, element);
+    return absolute_path(folder, element);
 }
 
-void add_shim(std::vector<std::string>& environment, const Plan& plan, const ShimSettings& settings) {
+void add_shim(std::vector<std::string>& environment, const Plan& plan,
+              const ShimSettings& settings) {
     const auto set = [&](std::string_view name, std::string_view value) {
         environment.push_back(text::format("{}={}", name, value));
     };
@@ -75,17 +79,18 @@ std::optional<std::string_view> find_variable(std::span<const std::string> envir
 void apply_change(std::vector<std::string>& environment, const std::string& name,
                   const std::optional<std::string>& value) {
     bool placed = !value.has_value();
-    const auto gone = std::remove_if(environment.begin(), environment.end(), [&](std::string& entry) {
-        if (!is_entry_of(entry, name)) {
+    const auto gone =
+        std::remove_if(environment.begin(), environment.end(), [&](std::string& entry) {
+            if (!is_entry_of(entry, name)) {
+                return false;
+            }
+            if (placed) {
+                return true;
+            }
+            entry.replace(name.size() + 1, std::string::npos, *value);
+            placed = true;
             return false;
-        }
-        if (placed) {
-            return true;
-        }
-        entry.replace(name.size() + 1, std::string::npos, *value);
-        placed = true;
-        return false;
-    });
+        });
     environment.erase(gone, environment.end());
     if (!placed) {
         environment.push_back(name + "=" + *value);

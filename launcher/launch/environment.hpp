@@ -4,6 +4,9 @@
 // called (metalrun(1), ENVIRONMENT).
 #pragma once
 
+#include "judge/host_facts.hpp"
+#include "launch/plan.hpp"
+
 #include <functional>
 #include <optional>
 #include <span>
@@ -11,14 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/host_facts.hpp"
-#include "launch/plan.hpp"
-
 namespace metalrun::launch {
 
 /// The value of the first entry NAME=VALUE, or nothing.
-[[nodiscard]] std::optional<std::string_view> find_variable(std::span<const std::string> environment,
-                                                            std::string_view name);
+[[nodiscard]] std::optional<std::string_view>
+find_variable(std::span<const std::string> environment, std::string_view name);
 
 /// Sets or unsets one name. A set name keeps the place of its first entry and loses the others.
 void apply_change(std::vector<std::string>& environment, const std::string& name,
@@ -35,9 +35,10 @@ struct Insertion {
     std::vector<std::string> removed_shims;
     bool had_empty = false;
 };
-[[nodiscard]] Insertion read_insertion(std::string_view value, HostFacts::Kernel kernel,
-                                       const std::string& working_directory,
-                                       const std::function<bool(const std::string&)>& is_known_shim);
+[[nodiscard]] Insertion
+read_insertion(std::string_view value, HostFacts::Kernel kernel,
+               const std::string& working_directory,
+               const std::function<bool(const std::string&)>& is_known_shim);
 
 /// What the shim is told, for a start that injects.
 struct ShimSettings {
@@ -47,8 +48,8 @@ struct ShimSettings {
     bool children_inherit = false;
 };
 
-/// Inherited, less what an earlier start may have left for a shim, changed by the plan; then, only if
-/// `settings` is given, the variables of the shim.
+/// Inherited, less what an earlier start may have left for a shim, changed by the plan; then, only
+/// if `settings` is given, the variables of the shim.
 [[nodiscard]] std::vector<std::string>
 compose_environment(std::span<const std::string> inherited, const Plan& plan,
                     const Insertion& insertion, HostFacts::Kernel kernel,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "launch/plan.hpp"
 
+#include "profile/values.hpp"
+#include "report/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
-
-#include "profile/values.hpp"
-#include "report/text.hpp"
 
 namespace metalrun::launch {
 
@@ -86,8 +86,8 @@ void add_quirks(Plan& plan, const profile::Profile& chosen, const HostFacts& hos
 
 Result<void> check_limits(const Plan& plan, const HostFacts& host) {
     const bool raises = plan.threadgroup_memory.value != 0 || plan.working_set.value != 0;
-    const bool by_command_line = plan.threadgroup_memory.origin == kCommandLine ||
-                                 plan.working_set.origin == kCommandLine;
+    const bool by_command_line =
+        plan.threadgroup_memory.origin == kCommandLine || plan.working_set.origin == kCommandLine;
     if (plan.ceiling == 0 && raises && by_command_line) {
         return fail({.code = Errc::usage,
                      .message = "a limit cannot be raised while the family stays stock",
@@ -138,16 +138,15 @@ Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& reque
     const std::string name = text::format("profile {}", chosen.name);
     Plan plan{.profile = chosen.name, .profile_origin = chosen.origin};
     plan.family = choose(asked.family, chosen.metal.apple_family, name, Family{});
-    plan.threadgroup_memory = bytes_of(
-        choose(asked.threadgroup_memory, chosen.metal.threadgroup_memory, name, Limit{}));
-    plan.working_set =
-        bytes_of(choose(asked.working_set, chosen.metal.working_set, name, Limit{}));
-    plan.never_above_host =
-        choose<bool>(std::nullopt, chosen.metal.never_above_host, name, true);
+    plan.threadgroup_memory =
+        bytes_of(choose(asked.threadgroup_memory, chosen.metal.threadgroup_memory, name, Limit{}));
+    plan.working_set = bytes_of(choose(asked.working_set, chosen.metal.working_set, name, Limit{}));
+    plan.never_above_host = choose<bool>(std::nullopt, chosen.metal.never_above_host, name, true);
     plan.hook = choose<profile::Hook>(std::nullopt, chosen.metal.hook, name, profile::Hook::early);
     plan.children = choose(asked.children, chosen.policy.children, name, profile::Children::stock);
-    plan.on_refusal = choose(asked.or_stock ? std::optional(profile::OnRefusal::stock) : std::nullopt,
-                             chosen.policy.on_refusal, name, profile::OnRefusal::fail);
+    plan.on_refusal =
+        choose(asked.or_stock ? std::optional(profile::OnRefusal::stock) : std::nullopt,
+               chosen.policy.on_refusal, name, profile::OnRefusal::fail);
     plan.when_uncertain = choose(asked.when_uncertain, chosen.policy.when_uncertain, name,
                                  profile::WhenUncertain::refuse);
     plan.where = choose(asked.anywhere ? std::optional(profile::Where::anywhere) : std::nullopt,

@@ -4,15 +4,15 @@
 // with its origin. Later wins: built-in default < profile < quirk < command line.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "cli/command_line.hpp"
 #include "judge/host_facts.hpp"
 #include "profile/profile.hpp"
 #include "result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace metalrun::launch {
 
@@ -36,12 +36,12 @@ struct AppliedQuirk {
 };
 
 struct Plan {
-    std::string profile;        ///< name
-    std::string profile_origin; ///< file, or "built-in"
+    std::string profile;               ///< name
+    std::string profile_origin;        ///< file, or "built-in"
     Effective<profile::Family> family; ///< as asked
     std::uint16_t ceiling = 0;         ///< what the shim gets: 1001…1010, or 0 for stock
     std::uint16_t lowered_from = 0;    ///< the ceiling asked for, if the host's family is lower
-    bool above_host = false; ///< an explicit family above what the host is known to have
+    bool above_host = false;           ///< an explicit family above what the host is known to have
     Effective<std::uint64_t> threadgroup_memory; ///< bytes; 0 = stock
     Effective<std::uint64_t> working_set;        ///< bytes; 0 = stock
     Effective<bool> never_above_host;
@@ -61,8 +61,8 @@ struct Plan {
     std::vector<AppliedQuirk> quirks;
 };
 
-/// The Apple family of a host chip by its brand string ("Apple M2 Pro (Virtual)"): M1 1007, M2 1008,
-/// M3 and M4 1009, M5 1010; anything else 1007, the lowest that every M-series chip has.
+/// The Apple family of a host chip by its brand string ("Apple M2 Pro (Virtual)"): M1 1007, M2
+/// 1008, M3 and M4 1009, M5 1010; anything else 1007, the lowest that every M-series chip has.
 [[nodiscard]] std::uint16_t family_of_chip(const std::string& brand);
 
 /// Folds the parts. `installed_shim` is used when neither the command line nor the profile names a

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "launch/receipt.hpp"
 
-#include <cerrno>
-
 #include "launch/environment.hpp"
 #include "profile/values.hpp"
 #include "report/text.hpp"
+
+#include <cerrno>
 
 namespace metalrun::launch {
 
@@ -61,7 +61,8 @@ bool ensure_state_folder(System& system, const std::string& folder) {
         status = system.lstat(folder);
     }
     return status && status->kind == FileKind::directory &&
-           status->owner == system.identity().effective_user && (status->mode & kOthersMayWrite) == 0;
+           status->owner == system.identity().effective_user &&
+           (status->mode & kOthersMayWrite) == 0;
 }
 
 std::string render_receipt(const ReceiptFacts& facts) {
@@ -85,10 +86,11 @@ std::string render_receipt(const ReceiptFacts& facts) {
     if (!facts.library.empty()) {
         out += line("library", facts.library);
         out += "[plan]\n";
-        out += text::format("ceiling = {}\nthreadgroup_memory = {}\nworking_set = {}\n", plan.ceiling,
-                            plan.threadgroup_memory.value, plan.working_set.value);
+        out += text::format("ceiling = {}\nthreadgroup_memory = {}\nworking_set = {}\n",
+                            plan.ceiling, plan.threadgroup_memory.value, plan.working_set.value);
         out += line("hook", profile::to_string(plan.hook.value));
-        out += line("children", plan.children.value == profile::Children::stock ? "stock" : "inherit");
+        out +=
+            line("children", plan.children.value == profile::Children::stock ? "stock" : "inherit");
     }
     return out + "\n";
 }

@@ -4,21 +4,22 @@
 // (metalrun(1), FILES). Nothing ever waits on it, and failing to write it never stops a start.
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string>
-
 #include "judge/verdict.hpp"
 #include "launch/plan.hpp"
 #include "system/system.hpp"
 #include "target/chain.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
 
 namespace metalrun::launch {
 
 /// The folder for receipts by the environment: $METALRUN_STATE_DIR, else (Linux)
 /// $XDG_RUNTIME_DIR/metalrun, else ~/.local/state/metalrun; relative values are ignored. Nothing if
 /// none of them is set.
-[[nodiscard]] std::optional<std::string> find_state_folder(std::span<const std::string> environment);
+[[nodiscard]] std::optional<std::string>
+find_state_folder(std::span<const std::string> environment);
 
 /// Makes the folder with mode 0700 if it is not there (and, for the last choice, the folders above
 /// it), and checks by lstat that it is a folder of this user that no one else may write.

@@ -63,12 +63,14 @@ template <std::unsigned_integral T>
 /// The bytes as characters; the view lives as long as the bytes.
 [[nodiscard]] inline std::string_view as_text(Bytes bytes) {
     // The one place where file bytes become characters.
-    return {reinterpret_cast<const char*>(bytes.data()), // NOLINT(*-reinterpret-cast): char may alias
-            bytes.size()};
+    return {
+        reinterpret_cast<const char*>(bytes.data()), // NOLINT(*-reinterpret-cast): char may alias
+        bytes.size()};
 }
 
 /// The text at `offset` up to a NUL, or nothing if the bytes end before one.
-[[nodiscard]] inline std::optional<std::string_view> c_string_at(Bytes bytes, std::uint64_t offset) {
+[[nodiscard]] inline std::optional<std::string_view> c_string_at(Bytes bytes,
+                                                                 std::uint64_t offset) {
     if (offset >= bytes.size()) {
         return std::nullopt;
     }

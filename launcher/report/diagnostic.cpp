@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "report/diagnostic.hpp"
 
-#include <utility>
-#include <vector>
-
 #include "judge/verdict.hpp"
 #include "report/text.hpp"
+
+#include <utility>
+#include <vector>
 
 namespace metalrun::report {
 
@@ -34,7 +34,8 @@ std::string severity_word(judge::Severity severity, Colour colour) {
 }
 
 std::string render_parts(const Parts& parts, Colour colour) {
-    std::string out = text::format("metalrun: {} {}", severity_word(parts.severity, colour), parts.message);
+    std::string out =
+        text::format("metalrun: {} {}", severity_word(parts.severity, colour), parts.message);
     if (!parts.id.empty()) {
         out += text::format(" [{}]", parts.id);
     }

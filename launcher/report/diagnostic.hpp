@@ -3,11 +3,11 @@
 // The form of every diagnostic: `metalrun: error: …`, then `note:` and `help:` lines.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "judge/finding.hpp"
 #include "result.hpp"
+
+#include <string>
+#include <string_view>
 
 namespace metalrun::report {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "report/json.hpp"
 
-#include <boost/json/src.hpp>
-
 #include "report/text.hpp"
+
+#include <boost/json/src.hpp>
 
 namespace metalrun::report {
 

@@ -3,13 +3,13 @@
 // JSON that helpers print, read into plain values. json.cpp is the only user of Boost.JSON.
 #pragma once
 
+#include "result.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "result.hpp"
 
 namespace metalrun::report {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "report/plan_text.hpp"
 
-#include <string_view>
-#include <vector>
-
 #include "profile/values.hpp"
 #include "report/text.hpp"
+
+#include <string_view>
+#include <vector>
 
 namespace metalrun::report {
 
@@ -120,8 +120,9 @@ std::string render_values_json(const launch::Plan& plan) {
 
 std::string render_plan(const launch::Plan& plan, const judge::Verdict& verdict,
                         const target::Chain& chain, const ExecRequest& exec) {
-    std::string out = text::format("decision: {}\noutcome: {}\n", judge::to_string(verdict.decision),
-                                   judge::to_string(verdict.outcome));
+    std::string out =
+        text::format("decision: {}\noutcome: {}\n", judge::to_string(verdict.decision),
+                     judge::to_string(verdict.outcome));
     if (verdict.reason) {
         out += text::format("reason: {}\n", judge::to_string(*verdict.reason));
     }
@@ -140,10 +141,10 @@ std::string render_plan(const launch::Plan& plan, const judge::Verdict& verdict,
 
 std::string render_start(const launch::Plan& plan, const judge::Verdict& verdict,
                          const ExecRequest& exec) {
-    std::string out = text::format("metalrun: note: {}: {}, profile {} ({}), family {}\n",
-                                   text::quote(exec.path), judge::to_string(verdict.decision),
-                                   text::quote(plan.profile), text::escape(plan.profile_origin),
-                                   family_text(plan));
+    std::string out =
+        text::format("metalrun: note: {}: {}, profile {} ({}), family {}\n", text::quote(exec.path),
+                     judge::to_string(verdict.decision), text::quote(plan.profile),
+                     text::escape(plan.profile_origin), family_text(plan));
     if (verdict.decision == judge::Decision::inject) {
         out += text::format("note: library {}\n", text::quote(plan.shim.value));
     }

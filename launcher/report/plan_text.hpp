@@ -3,12 +3,12 @@
 // A plan for people: `--dry-run`, `--verbose` and `profile show`.
 #pragma once
 
-#include <string>
-
 #include "judge/verdict.hpp"
 #include "launch/plan.hpp"
 #include "system/system.hpp"
 #include "target/chain.hpp"
+
+#include <string>
 
 namespace metalrun::report {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "system/digest.hpp"
 
+#include "macho/bytes.hpp"
+
 #include <array>
 #include <cerrno>
 #include <vector>
-
-#include "macho/bytes.hpp"
 
 #include <nettle/sha2.h>
 
@@ -17,7 +17,8 @@ std::string sha256_hex(Bytes bytes) {
     const std::string_view view = as_text(bytes);
     sha256_init(&context);
     sha256_update(&context, view.size(),
-                  reinterpret_cast<const std::uint8_t*>(view.data())); // NOLINT(*-reinterpret-cast): nettle's byte type
+                  reinterpret_cast<const std::uint8_t*>(
+                      view.data())); // NOLINT(*-reinterpret-cast): nettle's byte type
     sha256_digest(&context, digest.size(), digest.data());
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string hex;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// SHA-256 behind one function: nettle on Linux, CommonCrypto on macOS (digest_darwin in darwin.cpp).
+// SHA-256 behind one function: nettle on Linux, CommonCrypto on macOS (digest_darwin in
+// darwin.cpp).
 #pragma once
 
-#include <string>
-
 #include "system/system.hpp"
+
+#include <string>
 
 namespace metalrun {
 

@@ -23,9 +23,9 @@
 #include <boost/process/v2/src.hpp>
 #endif
 
-#include <sys/wait.h>
-
 #include "report/text.hpp"
+
+#include <sys/wait.h>
 
 namespace metalrun {
 

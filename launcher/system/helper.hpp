@@ -4,11 +4,11 @@
 // only user of Boost.Process; the run path never includes this header.
 #pragma once
 
+#include "result.hpp"
+
 #include <chrono>
 #include <string>
 #include <vector>
-
-#include "result.hpp"
 
 namespace metalrun {
 

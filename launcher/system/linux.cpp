@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The Linux side of the seam. Every descriptor is close-on-exec, EINTR is retried, and errno is kept
-// before anything else happens.
+// The Linux side of the seam. Every descriptor is close-on-exec, EINTR is retried, and errno is
+// kept before anything else happens.
+#include "macho/bytes.hpp"
+#include "system/privilege.hpp"
 #include "system/system.hpp"
 
 #include <algorithm>
@@ -21,9 +23,6 @@
 #include <sys/utsname.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include "macho/bytes.hpp"
-#include "system/privilege.hpp"
 
 namespace metalrun {
 
@@ -78,7 +77,8 @@ private:
 
 SysResult<Descriptor> open_descriptor(const std::string& path, int flags, mode_t mode = 0) {
     while (true) {
-        const int number = ::open(path.c_str(), flags | O_CLOEXEC, mode); // NOLINT(*-vararg): open(2)
+        const int number =
+            ::open(path.c_str(), flags | O_CLOEXEC, mode); // NOLINT(*-vararg): open(2)
         if (number >= 0) {
             return Descriptor(number);
         }
@@ -195,7 +195,8 @@ public:
             return last_error();
         }
         std::vector<std::string> names;
-        while (const dirent* entry = ::readdir(folder)) { // NOLINT(concurrency-mt-unsafe): own stream
+        while (const dirent* entry =
+                   ::readdir(folder)) { // NOLINT(concurrency-mt-unsafe): own stream
             const std::string_view name(static_cast<const char*>(entry->d_name));
             if (name != "." && name != "..") {
                 names.emplace_back(name);
@@ -221,7 +222,8 @@ public:
     }
 
     SysResult<void> make_directory(const std::string& path, std::uint32_t mode) override {
-        if (::mkdir(path.c_str(), mode) != 0) {
+        // The umask may take bits away that the owner needs.
+        if (::mkdir(path.c_str(), mode) != 0 || ::chmod(path.c_str(), mode) != 0) {
             return last_error();
         }
         return {};
@@ -229,7 +231,8 @@ public:
 
     SysResult<void> create_file(const std::string& path, std::uint32_t mode,
                                 std::string_view content) override {
-        auto file = open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, mode);
+        auto file =
+            open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, mode);
         if (!file) {
             return std::unexpected(file.error());
         }
@@ -265,7 +268,8 @@ public:
         const long pages = ::sysconf(_SC_PHYS_PAGES);
         const long page = ::sysconf(_SC_PAGESIZE);
         if (pages > 0 && page > 0) {
-            facts.memory_bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+            facts.memory_bytes =
+                static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
         }
         return facts;
     }

@@ -13,7 +13,8 @@
 
 namespace metalrun {
 
-/// elf(5): a note is two sizes, a type, the owner's name and the descriptor, each padded to 4 bytes.
+/// elf(5): a note is two sizes, a type, the owner's name and the descriptor, each padded to 4
+/// bytes.
 struct MarkerNote {
     std::uint32_t name_size = 9;
     std::uint32_t descriptor_size = 12;

@@ -6,6 +6,8 @@
 // and none starts a child or a thread (helper.hpp does, and the run path never includes it).
 #pragma once
 
+#include "judge/host_facts.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -14,8 +16,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "judge/host_facts.hpp"
 
 namespace metalrun {
 
@@ -44,7 +44,8 @@ struct FileStatus {
     bool operator==(const FileStatus&) const = default;
 };
 
-/// An open file: what it is, and bytes of it. The descriptor is close-on-exec and closed at the end.
+/// An open file: what it is, and bytes of it. The descriptor is close-on-exec and closed at the
+/// end.
 class File {
 public:
     virtual ~File() = default;
@@ -73,7 +74,7 @@ struct Identity {
 /// One exec. The strings are passed on byte for byte.
 struct ExecRequest {
     std::string path;
-    std::vector<std::string> arguments; ///< argv, argv[0] included
+    std::vector<std::string> arguments;   ///< argv, argv[0] included
     std::vector<std::string> environment; ///< NAME=VALUE, in this order
 };
 
@@ -84,8 +85,8 @@ public:
     System& operator=(const System&) = delete;
     virtual ~System() = default;
 
-    /// Opens an existing file for reading (O_RDONLY|O_CLOEXEC|O_NONBLOCK|O_NOCTTY, so that neither a
-    /// FIFO nor a terminal can hold us).
+    /// Opens an existing file for reading (O_RDONLY|O_CLOEXEC|O_NONBLOCK|O_NOCTTY, so that neither
+    /// a FIFO nor a terminal can hold us).
     [[nodiscard]] virtual SysResult<std::unique_ptr<File>> open(const std::string& path) = 0;
     [[nodiscard]] virtual SysResult<FileStatus> stat(const std::string& path) = 0;
     [[nodiscard]] virtual SysResult<FileStatus> lstat(const std::string& path) = 0;
@@ -98,7 +99,7 @@ public:
     [[nodiscard]] virtual SysResult<std::string> working_directory() = 0;
     [[nodiscard]] virtual SysResult<void> change_directory(const std::string& path) = 0;
 
-    /// Makes one folder (mkdir(2)); EEXIST is an error like any other.
+    /// Makes one folder with this mode whatever the umask; EEXIST is an error like any other.
     [[nodiscard]] virtual SysResult<void> make_directory(const std::string& path,
                                                          std::uint32_t mode) = 0;
     /// Creates a new file that did not exist (O_CREAT|O_EXCL|O_NOFOLLOW, this mode whatever the

@@ -3,14 +3,14 @@
 // `#!` rules: Linux binfmt_script (256 bytes, one argument, at most four scripts in a row).
 #include "target/chain.hpp"
 
+#include "macho/bytes.hpp"
+#include "report/text.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <utility>
-
-#include "macho/bytes.hpp"
-#include "report/text.hpp"
 
 namespace metalrun::target {
 
@@ -24,7 +24,8 @@ using judge::Step;
 constexpr std::size_t kLongestLine = 256; // linux/binfmts.h BINPRM_BUF_SIZE
 constexpr std::size_t kMostScripts = 4;   // fs/exec.c: at most 4 changes of interpreter
 
-Finding problem(FindingId id, std::string message, std::vector<std::string> facts, std::string help) {
+Finding problem(FindingId id, std::string message, std::vector<std::string> facts,
+                std::string help) {
     return {.id = id,
             .severity = Severity::error,
             .step = Step::launch,
@@ -54,11 +55,11 @@ std::string hint_for(System& system, const std::string& name, const SearchPath& 
 }
 
 Finding not_in_path(System& system, const std::string& name, const SearchPath& search) {
-    return problem(FindingId::target_not_found,
-                   text::format("cannot find {} in PATH", text::quote(name)),
-                   {text::format("{}: {}", search.is_default ? "there is no PATH; the default is" : "searched",
-                                 text::escape(search.path))},
-                   hint_for(system, name, search));
+    return problem(
+        FindingId::target_not_found, text::format("cannot find {} in PATH", text::quote(name)),
+        {text::format("{}: {}", search.is_default ? "there is no PATH; the default is" : "searched",
+                      text::escape(search.path))},
+        hint_for(system, name, search));
 }
 
 Finding not_executable(const std::string& path, const FileStatus& status) {
@@ -69,14 +70,14 @@ Finding not_executable(const std::string& path, const FileStatus& status) {
     }
     if (status.kind != FileKind::regular) {
         return problem(FindingId::target_not_executable,
-                       text::format("cannot run {}: it is not a regular file", text::quote(path)), {},
-                       "name a program");
+                       text::format("cannot run {}: it is not a regular file", text::quote(path)),
+                       {}, "name a program");
     }
-    return problem(FindingId::target_not_executable,
-                   text::format("cannot run {}: you may not execute it", text::quote(path)),
-                   {text::format("mode {:04o}, owner {}", status.mode, status.owner)},
-                   text::format("if it is a program, make it executable: chmod +x {}",
-                                text::escape(path)));
+    return problem(
+        FindingId::target_not_executable,
+        text::format("cannot run {}: you may not execute it", text::quote(path)),
+        {text::format("mode {:04o}, owner {}", status.mode, status.owner)},
+        text::format("if it is a program, make it executable: chmod +x {}", text::escape(path)));
 }
 
 Finding cannot_reach(const std::string& path, int number) {
@@ -100,14 +101,15 @@ struct InterpreterLine {
 std::expected<InterpreterLine, Finding> read_line(const std::string& script, Bytes first) {
     const std::string_view all = as_text(first);
     const std::size_t newline = all.substr(0, kLongestLine).find('\n');
-    std::string_view line = all.substr(2, (newline == std::string_view::npos ? all.size() : newline) - 2);
+    std::string_view line =
+        all.substr(2, (newline == std::string_view::npos ? all.size() : newline) - 2);
     constexpr std::string_view kBlanks = " \t";
     const std::size_t begin = line.find_first_not_of(kBlanks);
     if (begin == std::string_view::npos) {
-        return std::unexpected(problem(FindingId::script_without_interpreter_line,
-                                       text::format("script {} names no interpreter in its first line",
-                                                    text::quote(script)),
-                                       {}, "write the interpreter's path behind the '#!'"));
+        return std::unexpected(problem(
+            FindingId::script_without_interpreter_line,
+            text::format("script {} names no interpreter in its first line", text::quote(script)),
+            {}, "write the interpreter's path behind the '#!'"));
     }
     line = line.substr(begin);
     const std::size_t end = line.find_first_of(kBlanks);
@@ -115,8 +117,8 @@ std::expected<InterpreterLine, Finding> read_line(const std::string& script, Byt
         all.size() >= kLongestLine) {
         return std::unexpected(
             problem(FindingId::script_line_too_long,
-                    text::format("script {} has a first line of more than {} bytes", text::quote(script),
-                                 kLongestLine),
+                    text::format("script {} has a first line of more than {} bytes",
+                                 text::quote(script), kLongestLine),
                     {}, "give the interpreter a shorter path"));
     }
     InterpreterLine found{.interpreter = std::string(line.substr(0, end))};
@@ -130,7 +132,8 @@ std::expected<InterpreterLine, Finding> read_line(const std::string& script, Byt
 }
 
 Finding missing_interpreter(const std::string& script, const InterpreterLine& line, int number) {
-    return problem(FindingId::script_interpreter_missing,
+    return problem(line.has_carriage_return ? FindingId::script_line_crlf
+                                            : FindingId::script_interpreter_missing,
                    text::format("cannot run {}: its interpreter {}: {}", text::quote(script),
                                 text::quote(line.interpreter), error_text(number)),
                    {},
@@ -166,16 +169,26 @@ Image make_image(System& system, const std::string& path, const File& file) {
     return image;
 }
 
-Finding not_a_program(const std::string& path, const FileStatus& status) {
+Finding not_a_program(const std::string& path, const FileStatus& status, Bytes first) {
     if (status.size_bytes == 0) {
-        return problem(FindingId::not_a_program, text::format("cannot run {}: the file is empty",
-                                                              text::quote(path)),
-                       {}, "install it again");
+        return problem(FindingId::not_a_program,
+                       text::format("cannot run {}: the file is empty", text::quote(path)), {},
+                       "install it again");
+    }
+    const bool is_text = std::none_of(first.begin(), first.end(), [](std::byte byte) {
+        return byte < std::byte{0x20} && byte != std::byte{'\n'} && byte != std::byte{'\t'} &&
+               byte != std::byte{'\r'};
+    });
+    if (is_text) {
+        return problem(
+            FindingId::script_without_interpreter_line,
+            text::format("cannot run {}: it is a text without a '#!' line", text::quote(path)), {},
+            "if it is a script, name its interpreter in the first line, such as '#!/bin/sh'");
     }
     return problem(FindingId::not_a_program,
-                   text::format("cannot run {}: it is neither a program nor a script with a '#!' line",
+                   text::format("cannot run {}: it is no program of a kind that is known here",
                                 text::quote(path)),
-                   {}, "if it is a script, name its interpreter in the first line, such as '#!/bin/sh'");
+                   {}, "name a program for this machine");
 }
 
 // The first bytes of a file, as many as a `#!` line may have.
@@ -186,7 +199,8 @@ std::vector<std::byte> first_bytes(const File& file) {
     return bytes;
 }
 
-// The program and its arguments that `#!/usr/bin/env …` names, if it is followed: one plain word, or
+// The program and its arguments that `#!/usr/bin/env …` names, if it is followed: one plain word,
+// or
 // `-S` and plain words (quotes, backslashes, variables and further options of env are not).
 std::vector<std::string> env_words(std::string_view line) {
     std::vector<std::string> words;
@@ -211,28 +225,43 @@ std::vector<std::string> env_words(std::string_view line) {
     return plain ? words : std::vector<std::string>{};
 }
 
-// Puts the program that env would start in env's place, or leaves env on the way.
-void resolve_env(System& system, Chain& chain, const std::string& script, const std::string& line,
-                 const SearchPath& search, std::string& next) {
+Finding no_program_for_env(const std::string& script, const std::string& program,
+                           const SearchPath& search) {
+    const bool carriage_return = program.ends_with('\r');
+    return problem(
+        carriage_return ? FindingId::script_line_crlf : FindingId::script_interpreter_missing,
+        text::format("cannot run {}: env would not find its interpreter {} in PATH",
+                     text::quote(script), text::quote(program)),
+        {text::format("searched: {}", text::escape(search.path))},
+        carriage_return ? "the line ends in a carriage return: save the script with Unix line ends"
+                        : "install the interpreter, or add its folder to PATH");
+}
+
+// The program that env would start in env's place, or env itself if its line is not followed.
+std::expected<std::string, Finding> resolve_env(System& system, Chain& chain,
+                                                const std::string& env, const SearchPath& search) {
+    const std::string script = chain.links.back().path;
+    const std::string& line = chain.links.back().line;
     std::vector<std::string> words = env_words(line);
     if (words.empty()) {
         chain.passes_env = true;
-        return;
+        return env;
     }
+    std::string next;
     const std::string& program = words.front();
     if (program.find('/') != std::string::npos) {
         next = program;
     } else {
         const auto candidates = find_candidates(system, program, search);
-        if (candidates.empty() || !candidates.back().executable) {
-            chain.passes_env = true; // env says what is wrong
-            return;
+        if (candidates.empty()) {
+            return std::unexpected(no_program_for_env(script, program, search));
         }
         next = candidates.back().path;
     }
     chain.arguments = std::move(words);
     chain.arguments.push_back(script);
     chain.path = next;
+    return next;
 }
 
 // Opens one link of the chain and says what it is. Returns the next path for a script.
@@ -246,7 +275,8 @@ follow(System& system, Chain& chain, const std::string& path, const SearchPath& 
     const std::vector<std::byte> first = first_bytes(**file);
     chain.names.push_back(base_name(path));
     if (as_text(first).starts_with("#!")) {
-        chain.links.push_back({.path = path, .line = {}, .kind = LinkKind::script, .status = status});
+        chain.links.push_back(
+            {.path = path, .line = {}, .kind = LinkKind::script, .status = status});
         auto line = read_line(path, first);
         if (!line) {
             return std::unexpected(std::move(line.error()));
@@ -255,15 +285,14 @@ follow(System& system, Chain& chain, const std::string& path, const SearchPath& 
             return std::unexpected(missing_interpreter(path, *line, there.error()));
         }
         chain.links.back().line = line->rest;
-        std::string next = line->interpreter;
-        if (base_name(next) == "env" && chain.links.size() == 1) {
-            resolve_env(system, chain, path, line->rest, search, next);
+        if (base_name(line->interpreter) == "env" && chain.links.size() == 1) {
+            return resolve_env(system, chain, line->interpreter, search);
         }
-        return next;
+        return line->interpreter;
     }
     chain.links.push_back({.path = path, .line = {}, .kind = LinkKind::program, .status = status});
     if (!elf::is_elf(first)) {
-        return std::unexpected(not_a_program(path, status));
+        return std::unexpected(not_a_program(path, status, first));
     }
     chain.image = make_image(system, path, **file);
     return std::nullopt;
@@ -307,7 +336,8 @@ Chain resolve(System& system, const std::string& typed, const SearchPath& search
             chain.problem = not_in_path(system, typed, search);
             return chain;
         }
-        chain.path = candidates.back().executable ? candidates.back().path : candidates.front().path;
+        chain.path =
+            candidates.back().executable ? candidates.back().path : candidates.front().path;
     }
     std::string next = chain.path;
     while (true) {
@@ -316,11 +346,12 @@ Chain resolve(System& system, const std::string& typed, const SearchPath& search
             return chain;
         }
         if (chain.links.size() > kMostScripts) {
-            chain.problem = problem(FindingId::script_interpreter_is_script,
-                                    text::format("cannot run {}: more than {} scripts are each other's "
-                                                 "interpreter",
-                                                 text::quote(chain.path), kMostScripts),
-                                    {}, "name the real interpreter in the first line");
+            chain.problem =
+                problem(FindingId::script_interpreter_is_script,
+                        text::format("cannot run {}: more than {} scripts are each other's "
+                                     "interpreter",
+                                     text::quote(chain.path), kMostScripts),
+                        {}, "name the real interpreter in the first line");
             return chain;
         }
         auto followed = follow(system, chain, next, search);

@@ -4,16 +4,16 @@
 // `#!` lines (execve(2)).
 #pragma once
 
+#include "elf/elf.hpp"
+#include "judge/finding.hpp"
+#include "system/system.hpp"
+
 #include <expected>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
-
-#include "elf/elf.hpp"
-#include "judge/finding.hpp"
-#include "system/system.hpp"
 
 namespace metalrun::target {
 
@@ -44,16 +44,16 @@ struct Chain {
     std::vector<std::string> arguments;
     bool passes_env = false; ///< env stays on the way, because its options are not followed
     std::vector<Link> links;
-    std::vector<std::string> names; ///< base names: as typed, then along the chain
-    std::optional<Image> image;     ///< absent if there is a problem
+    std::vector<std::string> names;        ///< base names: as typed, then along the chain
+    std::optional<Image> image;            ///< absent if there is a problem
     std::optional<judge::Finding> problem; ///< why it cannot start
 };
 
 /// Where a name was looked for.
 struct SearchPath {
-    std::string path;        ///< value of PATH, or confstr(_CS_PATH) when there is none
-    bool is_default = false; ///< there was no PATH
-    std::string home;        ///< for the hint about ~/.local/bin; may be empty
+    std::string path;                  ///< value of PATH, or confstr(_CS_PATH) when there is none
+    bool is_default = false;           ///< there was no PATH
+    std::string home;                  ///< for the hint about ~/.local/bin; may be empty
     std::vector<FileStatus> skip = {}; ///< not empty: leave out these files, and every metalrun
 };
 
@@ -70,8 +70,9 @@ struct Candidate {
 /// Follows `typed` to the image. Never fails: what goes wrong is Chain::problem.
 [[nodiscard]] Chain resolve(System& system, const std::string& typed, const SearchPath& search);
 
-/// The script whose `#!` line leads back to metalrun (`own` is the running one's status), directly or
-/// through env(1); null if the chain ends elsewhere. Starting it would start metalrun again for ever.
+/// The script whose `#!` line leads back to metalrun (`own` is the running one's status), directly
+/// or through env(1); null if the chain ends elsewhere. Starting it would start metalrun again for
+/// ever.
 [[nodiscard]] const Link* find_way_back(System& system, const Chain& chain, const FileStatus& own,
                                         const SearchPath& search);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "target/shim.hpp"
 
-#include <utility>
-
 #include "system/digest.hpp"
+
+#include <utility>
 
 namespace metalrun::target {
 

@@ -3,11 +3,11 @@
 // Looking at the library to insert.
 #pragma once
 
-#include <string>
-
 #include "judge/judge.hpp"
 #include "profile/trust.hpp"
 #include "system/system.hpp"
+
+#include <string>
 
 namespace metalrun::target {
 
@@ -20,7 +20,8 @@ enum class Digest : std::uint8_t { not_needed, needed };
 [[nodiscard]] judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest digest,
                                             profile::TrustedFolders& trust);
 
-/// True if the file is a Metal shim: `own` itself (device and inode) or one that carries the marker.
+/// True if the file is a Metal shim: `own` itself (device and inode) or one that carries the
+/// marker.
 [[nodiscard]] bool is_known_shim(System& system, const std::string& path, const FileStatus* own);
 
 } // namespace metalrun::target

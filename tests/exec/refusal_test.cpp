@@ -149,7 +149,7 @@ TEST_SUITE("exec.refusal") {
         const TempFolder folder;
         // One string may have 128 KiB: with the shim in front, this one has more.
         auto command = metalrun_command({"--anywhere", "--", target("show")});
-        command.environment.push_back("LD_PRELOAD=/" + std::string(131'000, 'x'));
+        command.environment.push_back("LD_PRELOAD=/" + std::string(131'050, 'x'));
         const auto shown = run_show(folder, command);
         CHECK(shown.outcome.status() == 126);
         CHECK_FALSE(shown.report);

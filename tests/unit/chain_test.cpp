@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "elf_builder.hpp"
+#include "system/fake.hpp"
 #include "target/chain.hpp"
 
 #include <doctest/doctest.h>
-
-#include "elf_builder.hpp"
-#include "system/fake.hpp"
 
 using namespace metalrun;
 using judge::FindingId;
@@ -83,7 +82,9 @@ TEST_SUITE("target.chain") {
         world.system.add_program("/empty", "");
         world.system.add_program("/text", "echo hello\n");
         CHECK(world.problem("/empty") == FindingId::not_a_program);
-        CHECK(world.problem("/text") == FindingId::not_a_program);
+        CHECK(world.problem("/text") == FindingId::script_without_interpreter_line);
+        world.system.add_program("/binary", std::string("PK\x03\x04", 4));
+        CHECK(world.problem("/binary") == FindingId::not_a_program);
     }
 
     TEST_CASE("a script leads to its interpreter") {
@@ -109,7 +110,7 @@ TEST_SUITE("target.chain") {
         world.system.add_program("/crlf", "#!/usr/bin/prog\r\n");
         const auto chain = world.follow("/crlf");
         REQUIRE(chain.problem.has_value());
-        CHECK(chain.problem->help.find("carriage return") != std::string::npos);
+        CHECK(chain.problem->id == FindingId::script_line_crlf);
     }
 
     TEST_CASE("scripts that are each other's interpreter end") {
@@ -187,13 +188,15 @@ TEST_SUITE("target.chain") {
         World world;
         world.system.add_program("/usr/bin/env", make_elf());
         for (const char* line : {"#!/usr/bin/env -i prog\n", "#!/usr/bin/env -S A=1 prog\n",
-                                 "#!/usr/bin/env -S prog 'a b'\n", "#!/usr/bin/env nosuch\n"}) {
+                                 "#!/usr/bin/env -S prog 'a b'\n", "#!/usr/bin/env\n"}) {
             world.system.add_program("/script", line);
             const auto chain = world.follow("/script");
             CHECK(chain.passes_env);
             CHECK(chain.arguments.empty());
             CHECK(chain.path == "/script");
         }
+        world.system.add_program("/script", "#!/usr/bin/env nosuch\n");
+        CHECK(world.problem("/script") == FindingId::script_interpreter_missing);
     }
 
     TEST_CASE("base names") {

@@ -92,7 +92,8 @@ TEST_SUITE("cli.command_line") {
         CHECK(parsed({"--family", "apple8", "t"}).policy.family->ceiling == 1008);
         CHECK(parsed({"--family=1009", "t"}).policy.family->ceiling == 1009);
         CHECK(refused({"--family", "metal3", "t"}).starts_with("option '--family': "));
-        CHECK(refused({"--threadgroup-memory", "65 KiB", "t"}).starts_with("option '--threadgroup-memory': "));
+        CHECK(refused({"--threadgroup-memory", "65 KiB", "t"})
+                  .starts_with("option '--threadgroup-memory': "));
         CHECK(refused({"--arch", "ppc", "t"}) ==
               "option '--arch': 'ppc' is none of 'arm64', 'arm64e', 'x86_64'");
     }

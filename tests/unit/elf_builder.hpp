@@ -15,7 +15,7 @@ struct ElfOptions {
     std::uint16_t type = 3;
     std::string interpreter = "/lib64/ld-linux-x86-64.so.2"; ///< empty: none
     std::vector<std::string> needed;
-    std::string marker; ///< note's descriptor; empty: no note
+    std::string marker;                ///< note's descriptor; empty: no note
     std::uint64_t extra_load_size = 0; ///< added to the size of the PT_LOAD, beyond the file
 };
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "elf/elf.hpp"
-
-#include <doctest/doctest.h>
-
 #include "elf_builder.hpp"
 #include "system/fake.hpp"
+
+#include <doctest/doctest.h>
 
 using namespace metalrun;
 using tests::make_elf;
@@ -12,7 +11,8 @@ using tests::make_elf;
 namespace {
 
 std::expected<elf::Facts, elf::Malformed> read(const std::string& content) {
-    return elf::read_facts(FakeFile({.kind = FileKind::regular, .size_bytes = content.size()}, content));
+    return elf::read_facts(
+        FakeFile({.kind = FileKind::regular, .size_bytes = content.size()}, content));
 }
 
 } // namespace

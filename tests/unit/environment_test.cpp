@@ -45,12 +45,13 @@ TEST_SUITE("launch.environment") {
     TEST_CASE("relative elements become absolute, searched names stay") {
         CHECK(read("lib/x.so:y.so").elements == Words{"/cwd/lib/x.so", "y.so"});
         CHECK(read("y.dylib", kDarwin).elements == Words{"/cwd/y.dylib"});
-        CHECK(read("@executable_path/y.dylib", kDarwin).elements == Words{"@executable_path/y.dylib"});
+        CHECK(read("@executable_path/y.dylib", kDarwin).elements ==
+              Words{"@executable_path/y.dylib"});
     }
 
     TEST_CASE("known shims are taken out") {
-        const auto insertion = launch::read_insertion("/s.so:/a.so", kLinux, "/",
-                                                      [](const std::string& path) { return path == "/s.so"; });
+        const auto insertion = launch::read_insertion(
+            "/s.so:/a.so", kLinux, "/", [](const std::string& path) { return path == "/s.so"; });
         CHECK(insertion.elements == Words{"/a.so"});
         CHECK(insertion.removed_shims == Words{"/s.so"});
     }
@@ -66,10 +67,14 @@ TEST_SUITE("launch.environment") {
     }
 
     TEST_CASE("a stock start gets what was inherited, less what an outer start left for a shim") {
-        const Words inherited{"A=1", "LUME_METAL_APPLE_FAMILY_MAX=1009", "METALRUN_RECEIPT=/r",
-                              "METALRUN_SHIM_HOOK=late", "METALRUN_STATE_DIR=/s", "LD_PRELOAD=/x.so"};
-        const auto environment = launch::compose_environment(inherited, plan_of(1007), read("/x.so"),
-                                                             kLinux, std::nullopt);
+        const Words inherited{"A=1",
+                              "LUME_METAL_APPLE_FAMILY_MAX=1009",
+                              "METALRUN_RECEIPT=/r",
+                              "METALRUN_SHIM_HOOK=late",
+                              "METALRUN_STATE_DIR=/s",
+                              "LD_PRELOAD=/x.so"};
+        const auto environment = launch::compose_environment(inherited, plan_of(1007),
+                                                             read("/x.so"), kLinux, std::nullopt);
         CHECK(environment == Words{"A=1", "METALRUN_STATE_DIR=/s", "LD_PRELOAD=/x.so"});
     }
 
@@ -79,31 +84,34 @@ TEST_SUITE("launch.environment") {
         plan.threadgroup_memory.value = 65536;
         const auto environment = launch::compose_environment(
             inherited, plan, read("/x.so"), kLinux,
-            launch::ShimSettings{.library = "/shim.so", .receipt = "/r.toml", .children_inherit = true});
-        CHECK(environment == Words{"LD_PRELOAD=/shim.so:/x.so", "A=1",
-                                   "LUME_METAL_APPLE_FAMILY_MAX=1009",
-                                   "LUME_METAL_MAX_THREADGROUP_MEMORY=65536", "METALRUN_SHIM_HOOK=early",
-                                   "METALRUN_SHIM_CHILDREN=inherit", "METALRUN_RECEIPT=/r.toml"});
+            launch::ShimSettings{
+                .library = "/shim.so", .receipt = "/r.toml", .children_inherit = true});
+        CHECK(environment ==
+              Words{"LD_PRELOAD=/shim.so:/x.so", "A=1", "LUME_METAL_APPLE_FAMILY_MAX=1009",
+                    "LUME_METAL_MAX_THREADGROUP_MEMORY=65536", "METALRUN_SHIM_HOOK=early",
+                    "METALRUN_SHIM_CHILDREN=inherit", "METALRUN_RECEIPT=/r.toml"});
     }
 
     TEST_CASE("stock threadgroup memory is written as 0, since unset means 64 KiB") {
         const auto environment = launch::compose_environment(
-            {}, plan_of(1007), {}, kDarwin, launch::ShimSettings{.library = "/s.dylib", .verbose = true});
-        CHECK(environment == Words{"DYLD_INSERT_LIBRARIES=/s.dylib", "LUME_METAL_APPLE_FAMILY_MAX=1007",
-                                   "LUME_METAL_MAX_THREADGROUP_MEMORY=0", "METALRUN_SHIM_HOOK=early",
-                                   "METALRUN_SHIM_CHILDREN=stock", "METALRUN_SHIM_VERBOSE=1"});
+            {}, plan_of(1007), {}, kDarwin,
+            launch::ShimSettings{.library = "/s.dylib", .verbose = true});
+        CHECK(environment ==
+              Words{"DYLD_INSERT_LIBRARIES=/s.dylib", "LUME_METAL_APPLE_FAMILY_MAX=1007",
+                    "LUME_METAL_MAX_THREADGROUP_MEMORY=0", "METALRUN_SHIM_HOOK=early",
+                    "METALRUN_SHIM_CHILDREN=stock", "METALRUN_SHIM_VERBOSE=1"});
     }
 
     TEST_CASE("changes of the plan apply in order, and -u LD_PRELOAD drops what was inherited") {
         auto plan = plan_of(1007);
-        plan.environment = {{"A", "1", "p"}, {"A", std::nullopt, "c"}, {"LD_PRELOAD", std::nullopt, "c"}};
+        plan.environment = {
+            {"A", "1", "p"}, {"A", std::nullopt, "c"}, {"LD_PRELOAD", std::nullopt, "c"}};
         const Words inherited{"LD_PRELOAD=/x.so"};
         const auto stock =
             launch::compose_environment(inherited, plan, read("/x.so"), kLinux, std::nullopt);
         CHECK(stock.empty());
-        const auto injected =
-            launch::compose_environment(inherited, plan, read("/x.so"), kLinux,
-                                        launch::ShimSettings{.library = "/s.so"});
+        const auto injected = launch::compose_environment(inherited, plan, read("/x.so"), kLinux,
+                                                          launch::ShimSettings{.library = "/s.so"});
         CHECK(launch::find_variable(injected, "LD_PRELOAD") == "/s.so");
     }
 }

@@ -3,10 +3,9 @@
 // The decision order and every rule on both sides. A question starts as one that injects; each case
 // changes one thing.
 #include "judge/judge.hpp"
+#include "judge/rules.hpp"
 
 #include <doctest/doctest.h>
-
-#include "judge/rules.hpp"
 
 using namespace metalrun;
 using judge::Decision;
@@ -24,9 +23,9 @@ struct Case {
     launch::Insertion insertion;
 
     Case() {
-        chain.image = target::Image{.path = "/prog", .elf = elf::Facts{.machine = 62,
-                                                                       .type = elf::Type::shared,
-                                                                       .interpreter = "/ld.so"}};
+        chain.image = target::Image{
+            .path = "/prog",
+            .elf = elf::Facts{.machine = 62, .type = elf::Type::shared, .interpreter = "/ld.so"}};
         shim.status.kind = FileKind::regular;
         shim.elf = elf::Facts{.machine = 62, .type = elf::Type::shared, .marker = "shim"};
         plan.ceiling = 1007;
@@ -188,8 +187,14 @@ TEST_SUITE("judge") {
         Case machine;
         machine.chain.image->elf->machine = 183;
         check_refused(machine, FindingId::wrong_architecture, Errc::refused);
+        machine.plan.stock_asked = true;
+        CHECK(machine.verdict().decision == Decision::refuse);
+        auto question = machine.question();
+        question.runs_foreign_programs = true;
+        CHECK(judge::judge(question).decision == Decision::stock);
         Case narrow;
         narrow.chain.image->elf->is_64_bit = false;
+        narrow.chain.image->elf->machine = 3;
         check_refused(narrow, FindingId::wrong_architecture, Errc::refused);
         Case rights;
         rights.chain.image->gains_rights = true;
@@ -242,7 +247,8 @@ TEST_SUITE("judge") {
         changed.insertion.elements = {"/x.so"};
         changed.insertion.had_empty = true;
         changed.plan.status = profile::WorkloadStatus::untested;
-        changed.plan.quirks.push_back({.guest_os = "14", .level = profile::QuirkLevel::warn, .note = "n"});
+        changed.plan.quirks.push_back(
+            {.guest_os = "14", .level = profile::QuirkLevel::warn, .note = "n"});
         CHECK(changed.has(FindingId::inherited_insertion));
         CHECK(changed.has(FindingId::inherited_empty_element));
         CHECK(changed.has(FindingId::untested));
@@ -252,7 +258,8 @@ TEST_SUITE("judge") {
 
     TEST_CASE("a quirk of level refuse refuses") {
         Case changed;
-        changed.plan.quirks.push_back({.guest_os = "14", .level = profile::QuirkLevel::refuse, .note = "n"});
+        changed.plan.quirks.push_back(
+            {.guest_os = "14", .level = profile::QuirkLevel::refuse, .note = "n"});
         check_refused(changed, FindingId::quirk_applied, Errc::refused);
         changed.plan.family_asked = true;
         CHECK(changed.verdict().decision == Decision::inject);

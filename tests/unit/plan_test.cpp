@@ -55,7 +55,8 @@ TEST_SUITE("launch.plan") {
         CHECK(planned(chosen).ceiling == 1007);
     }
 
-    TEST_CASE("a family on the command line is the user's own word, and is told when above the chip") {
+    TEST_CASE(
+        "a family on the command line is the user's own word, and is told when above the chip") {
         cli::Request request;
         request.policy.family = profile::Family{profile::Family::Kind::ceiling, 1009};
         const auto plan = planned(profile_at(1007), request, host_with("Apple M1"));

@@ -19,7 +19,7 @@ TEST_SUITE("report.text") {
     TEST_CASE("UTF-8 stays, other bytes are shown as numbers") {
         CHECK(text::quote("gr\xc3\xbc\xc3\x9f") == "'gr\xc3\xbc\xc3\x9f'");
         CHECK(text::quote("\xff\xc3") == "'\\xff\\xc3'");
-        CHECK(text::quote("\xc0\x80") == "'\\xc0\\x80'");         // overlong
+        CHECK(text::quote("\xc0\x80") == "'\\xc0\\x80'");          // overlong
         CHECK(text::quote("\xed\xa0\x80") == "'\\xed\\xa0\\x80'"); // surrogate
         CHECK(text::is_utf8("\xf0\x9f\x8d\x8e"));
         CHECK_FALSE(text::is_utf8("\xf4\x90\x80\x80"));
