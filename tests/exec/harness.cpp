@@ -147,7 +147,9 @@ bool is_sanitized() {
 Strings base_environment() {
     Strings environment{"PATH=/usr/bin:/bin"};
     if (is_sanitized()) {
-        environment.emplace_back("ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0");
+        environment.emplace_back(
+            "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:handle_segv=0:"
+            "handle_sigbus=0:handle_sigfpe=0");
         environment.emplace_back("UBSAN_OPTIONS=print_stacktrace=1");
     }
     return environment;
@@ -339,6 +341,10 @@ Report parse_report(const std::string& text) {
 }
 
 Shown run_show(const TempFolder& folder, Command command) {
+    // A test that gives an environment of its own needs this too.
+    if (is_sanitized() && !value_of(command.environment, "ASAN_OPTIONS")) {
+        command.environment.push_back(base_environment().at(1));
+    }
     const auto report = folder / "show-report";
     std::filesystem::remove(report);
     command.environment.push_back("SHOW_REPORT=" + report);

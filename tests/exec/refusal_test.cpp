@@ -137,7 +137,7 @@ TEST_SUITE("exec.refusal") {
         const auto elf = read_file(target("show"));
         for (const std::size_t size :
              {std::size_t{1}, std::size_t{4}, std::size_t{16}, std::size_t{40}, std::size_t{63},
-              std::size_t{64}, std::size_t{100}, std::size_t{300}, elf.size() / 2}) {
+              std::size_t{64}, std::size_t{100}, std::size_t{300}, std::size_t{0x1800}}) {
             CAPTURE(size);
             check_cannot_start(folder, folder.write("truncated", elf.substr(0, size), 0755),
                                {126, {"truncated"}});
@@ -267,7 +267,7 @@ TEST_SUITE("exec.refusal") {
             {folder.write("empty.so", ""), "[shim-not-a-library]"},
             {folder.write("text.so", "this is not a library\n"), "[shim-not-a-library]"},
             {folder.write("head.so", elf.substr(0, 64)), ""},
-            {folder.write("half.so", elf.substr(0, elf.size() / 2)), ""},
+            {folder.write("half.so", elf.substr(0, 0x1000)), ""},
             {folder.copy(target("show_static"), "program.so"), "[shim-not-a-library]"},
             {folder.make_folder("folder.so"), ""},
         };
