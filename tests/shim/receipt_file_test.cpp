@@ -118,6 +118,11 @@ TEST_SUITE("shim.receipt_file") {
     }
 
     TEST_CASE("a limit of file sizes is respected, for the signal would end the program") {
+        if (COUNTS_LINES) {
+            std::printf("%-38s skipped: counting lines writes files itself\n",
+                        "limit of file sizes");
+            return;
+        }
         const Folder folder;
         const auto path = folder.make_receipt();
         // The outputs are files here, so the limit leaves room for a line but not for a record.
