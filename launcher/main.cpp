@@ -58,7 +58,8 @@ Result<ExitStatus> dispatch(const commands::Session& session, const cli::Request
         session.print(cli::render_help(request.help_about));
         return ExitStatus::success;
     case cli::Command::version:
-        session.print(text::format("metalrun {} ({})\n", kVersion, kCommit));
+        session.print(*kCommit == '\0' ? text::format("metalrun {}\n", kVersion)
+                                       : text::format("metalrun {} ({})\n", kVersion, kCommit));
         return ExitStatus::success;
     case cli::Command::check:
     case cli::Command::doctor:

@@ -150,7 +150,7 @@ void report_findings(const Start& start, const Judged& judged) {
     if (judged.verdict.decision == judge::Decision::stock && deciding != nullptr) {
         const bool instead = deciding->step != judge::Step::stock;
         session.print_error(
-            report::render_note((instead ? "starting without the shim: " : "") + deciding->message,
+            report::render_note((instead ? "runs without the shim: " : "") + deciding->message,
                                 judge::to_string(deciding->id), session.colour));
     }
     for (const judge::Finding& finding : judged.verdict.findings) {

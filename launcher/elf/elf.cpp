@@ -76,7 +76,7 @@ struct Segment {
 };
 
 std::unexpected<Malformed> malformed(std::string message) {
-    return std::unexpected(Malformed{std::move(message)});
+    return std::unexpected(Malformed{.message = std::move(message)});
 }
 
 template <class T> T le(Bytes bytes, std::uint64_t offset) {
@@ -232,8 +232,10 @@ std::expected<Facts, Malformed> read_facts(const File& file) {
     const Reader reader(file);
     const auto header = slice(reader.first(), 0, kHeaderSize);
     if (!header || !is_elf(*header)) {
-        return malformed(text::format("an ELF header of {} bytes was expected, the file has {}",
-                                      kHeaderSize, reader.size()));
+        return std::unexpected(Malformed{
+            .message = text::format("an ELF header of {} bytes was expected, the file has {}",
+                                    kHeaderSize, reader.size()),
+            .is_elf = is_elf(reader.first())});
     }
     Facts facts;
     facts.is_64_bit = (*header)[4] == std::byte{2};

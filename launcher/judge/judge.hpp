@@ -25,6 +25,7 @@ struct ShimFacts {
     int open_error = 0; ///< errno of opening it, or 0
     FileStatus status;
     std::expected<elf::Facts, elf::Malformed> elf;
+    bool no_execution = false;     ///< its file system lets nothing be executed
     std::optional<Error> distrust; ///< who else may write to it
     std::string sha256;            ///< lower-case hex; empty: not asked for
 };

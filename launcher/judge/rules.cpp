@@ -95,18 +95,18 @@ std::optional<Finding> stock_asked(const Question& q) {
     if (!q.plan.stock_asked) {
         return std::nullopt;
     }
-    return stock_because(FindingId::stock_asked, "started without the shim: '--stock' was given");
+    return stock_because(FindingId::stock_asked, "runs without the shim: '--stock' was given");
 }
 
 std::optional<Finding> not_a_guest(const Question& q) {
     if (q.host.guest == Tri::yes || q.plan.where.value == profile::Where::anywhere) {
         return std::nullopt;
     }
-    Finding finding = stock_because(
-        FindingId::not_a_guest,
-        q.host.guest == Tri::no
-            ? "started without the shim: this machine is not a macOS guest"
-            : "started without the shim: it is unknown whether this machine is a guest");
+    Finding finding =
+        stock_because(FindingId::not_a_guest,
+                      q.host.guest == Tri::no
+                          ? "runs without the shim: this machine is not a macOS guest"
+                          : "runs without the shim: it is unknown whether this machine is a guest");
     finding.help = "'--anywhere' inserts the shim here, too";
     return finding;
 }
@@ -117,7 +117,7 @@ std::optional<Finding> no_benefit(const Question& q) {
     }
     Finding finding =
         stock_because(FindingId::no_benefit,
-                      format("started without the shim: the shim is known to be of no use to this "
+                      format("runs without the shim: the shim is known to be of no use to this "
                              "workload (profile {})",
                              quote(q.plan.profile)));
     if (!q.plan.status_reason.empty()) {
@@ -178,7 +178,7 @@ std::optional<Finding> profile_stock(const Question& q) {
         return std::nullopt;
     }
     return stock_because(FindingId::profile_stock,
-                         format("started without the shim: {} asks for the stock family",
+                         format("runs without the shim: {} asks for the stock family",
                                 q.plan.family.origin == "command line"
                                     ? std::string("the command line")
                                     : format("profile {}", quote(q.plan.profile))));
@@ -199,6 +199,14 @@ std::optional<Finding> shim_path(const Question& q) {
     // dyld splits at colons, ld.so at blanks, too, and replaces $ORIGIN and $LIB; neither has an
     // escape.
     const bool linux = q.host.kernel == HostFacts::Kernel::linux;
+    if (q.shim->no_execution) {
+        Finding finding =
+            error_at(Step::shim, FindingId::shim_path,
+                     format("the shim {} lies on a file system that is mounted noexec",
+                            quote(q.shim->path)));
+        finding.help = "put the library on another file system";
+        return finding;
+    }
     const std::size_t at = q.shim->path.find_first_of(linux ? ": \t\n$" : ":\n");
     if (at == std::string::npos) {
         return std::nullopt;
@@ -232,6 +240,10 @@ std::optional<Finding> shim_not_a_library(const Question& q) {
     finding.help = std::string(library_help(q));
     if (q.shim->status.kind != FileKind::regular) {
         finding.message = format("the shim {} is not a regular file", quote(q.shim->path));
+        return finding;
+    }
+    if (!q.shim->elf && !q.shim->elf.error().is_elf) {
+        finding.message = format("the shim {} is not a shared library", quote(q.shim->path));
         return finding;
     }
     if (!q.shim->elf) {

@@ -72,8 +72,7 @@ Result<std::string> read_all(const File& file, const std::string& path) {
     return content;
 }
 
-Result<Document> read_document(System& system, TrustedFolders& trust, const File& file,
-                               const std::string& path) {
+Result<Document> read_document(TrustedFolders& trust, const File& file, const std::string& path) {
     const FileStatus& status = file.status();
     if (status.kind != FileKind::regular) {
         return cannot("read", path,
@@ -85,7 +84,7 @@ Result<Document> read_document(System& system, TrustedFolders& trust, const File
                       text::format("it has {} bytes, the limit is {}", status.size_bytes,
                                    kLargestProfileFile));
     }
-    SysResult<std::string> real = system.real_path(path);
+    SysResult<std::string> real = file.real_path();
     if (!real) {
         return cannot("find", path, reason_of(real.error()));
     }
@@ -115,7 +114,7 @@ Result<std::optional<Document>> find_document(System& system, TrustedFolders& tr
         }
         return cannot("open", path, reason_of(file.error()));
     }
-    Result<Document> document = read_document(system, trust, **file, path);
+    Result<Document> document = read_document(trust, **file, path);
     if (!document) {
         return fail(std::move(document.error()));
     }
@@ -139,6 +138,16 @@ Result<std::optional<Profile>> find_profile(System& system, TrustedFolders& trus
     return std::optional(std::move(*profile));
 }
 
+// True if the file says what is built in. Who may write to it does not matter then.
+bool is_copy_of(System& system, const std::string& path, const BuiltIn& built_in) {
+    const SysResult<std::unique_ptr<File>> file = system.open(path);
+    if (!file || (*file)->status().size_bytes != built_in.toml.size()) {
+        return false;
+    }
+    const Result<std::string> content = read_all(**file, path);
+    return content && *content == built_in.toml;
+}
+
 // A built-in profile, or its file in the share folder if somebody changed that.
 Result<Profile> load_built_in(System& system, TrustedFolders& trust, const std::string& share,
                               const BuiltIn& built_in) {
@@ -146,6 +155,11 @@ Result<Profile> load_built_in(System& system, TrustedFolders& trust, const std::
         return built_in.make();
     }
     const std::string path = file_in(share, built_in.name);
+    if (is_copy_of(system, path, built_in)) {
+        Profile profile = built_in.make();
+        profile.origin = path;
+        return profile;
+    }
     Result<std::optional<Document>> found = find_document(system, trust, path);
     if (!found) {
         return fail(std::move(found.error()));
@@ -153,11 +167,6 @@ Result<Profile> load_built_in(System& system, TrustedFolders& trust, const std::
     const std::optional<Document> document = std::move(*found);
     if (!document) {
         return built_in.make();
-    }
-    if (document->text == built_in.toml) {
-        Profile profile = built_in.make();
-        profile.origin = path;
-        return profile;
     }
     return parse_profile(document->text, path, parent_of(document->real_path));
 }
@@ -167,7 +176,7 @@ Result<Profile> load_file(System& system, TrustedFolders& trust, const std::stri
     if (!file) {
         return cannot("open", path, reason_of(file.error()));
     }
-    Result<Document> document = read_document(system, trust, **file, path);
+    Result<Document> document = read_document(trust, **file, path);
     if (!document) {
         return fail(std::move(document.error()));
     }

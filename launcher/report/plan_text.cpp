@@ -98,7 +98,7 @@ std::string render_values(const launch::Plan& plan) {
         out += text::format("{} {} ({})\n", row.key, row.value, row.origin);
     }
     if (!plan.status_reason.empty()) {
-        out += text::format("reason: {}\n", plan.status_reason);
+        out += text::format("workload.reason           {}\n", plan.status_reason);
     }
     for (const launch::AppliedQuirk& quirk : plan.quirks) {
         out += text::format("quirk: guest OS {}: {}\n", quirk.guest_os, quirk.note);
@@ -141,10 +141,12 @@ std::string render_plan(const launch::Plan& plan, const judge::Verdict& verdict,
 
 std::string render_start(const launch::Plan& plan, const judge::Verdict& verdict,
                          const ExecRequest& exec) {
-    std::string out =
-        text::format("metalrun: note: {}: {}, profile {} ({}), family {}\n", text::quote(exec.path),
-                     judge::to_string(verdict.decision), text::quote(plan.profile),
-                     text::escape(plan.profile_origin), family_text(plan));
+    const std::string because =
+        verdict.reason ? text::format(" ({})", judge::to_string(*verdict.reason)) : std::string{};
+    std::string out = text::format("metalrun: note: {}: {}{}, profile {} ({}), family {}\n",
+                                   text::quote(exec.path), judge::to_string(verdict.decision),
+                                   because, text::quote(plan.profile),
+                                   text::escape(plan.profile_origin), family_text(plan));
     if (verdict.decision == judge::Decision::inject) {
         out += text::format("note: library {}\n", text::quote(plan.shim.value));
     }

@@ -23,10 +23,11 @@ namespace metalrun {
 
 class FakeFile final : public File {
 public:
-    FakeFile(FileStatus status, std::string content)
-        : status_(status), content_(std::move(content)) {}
+    FakeFile(FileStatus status, std::string content, std::string path = "/file")
+        : status_(status), content_(std::move(content)), path_(std::move(path)) {}
 
     [[nodiscard]] const FileStatus& status() const override { return status_; }
+    [[nodiscard]] SysResult<std::string> real_path() const override { return path_; }
 
     [[nodiscard]] SysResult<std::size_t> read_at(std::uint64_t offset,
                                                  std::span<std::byte> into) const override {
@@ -44,6 +45,7 @@ public:
 private:
     FileStatus status_;
     std::string content_;
+    std::string path_;
 };
 
 /// Ownership and permissions of a new entry; the defaults are those of an installed file.
@@ -100,6 +102,7 @@ public:
     std::set<int> terminals;
     std::set<std::string> folders_without_set_id;
     std::set<std::string> files_with_capabilities;
+    std::set<std::string> folders_without_execution;
     int exec_answer = ENOEXEC; ///< what exec() comes back with
 
     // --- what was done
@@ -122,7 +125,7 @@ public:
             return std::unexpected(found.error());
         }
         const Node& node = nodes_.at(*found);
-        return std::make_unique<FakeFile>(node.status, node.content);
+        return std::make_unique<FakeFile>(node.status, node.content, *found);
     }
     [[nodiscard]] SysResult<FileStatus> stat(const std::string& path) override {
         return status("stat", path, Links::follow);
@@ -202,6 +205,9 @@ public:
     [[nodiscard]] std::string default_search_path() override { return search_path; }
     [[nodiscard]] bool ignores_set_id(const std::string& path) override {
         return folders_without_set_id.contains(path);
+    }
+    [[nodiscard]] bool forbids_execution(const std::string& path) override {
+        return folders_without_execution.contains(path);
     }
     [[nodiscard]] bool has_capabilities(const std::string& path) override {
         return files_with_capabilities.contains(path);

@@ -88,12 +88,25 @@ SysResult<Descriptor> open_descriptor(const std::string& path, int flags, mode_t
     }
 }
 
+SysResult<std::string> read_link(const char* path) {
+    std::array<char, PATH_MAX> buffer{};
+    const ssize_t length = ::readlink(path, buffer.data(), buffer.size());
+    if (length < 0) {
+        return last_error();
+    }
+    return std::string(buffer.data(), static_cast<std::size_t>(length));
+}
+
 class OpenFile final : public File {
 public:
     OpenFile(Descriptor descriptor, const FileStatus& status)
         : descriptor_(std::move(descriptor)), status_(status) {}
 
     [[nodiscard]] const FileStatus& status() const override { return status_; }
+
+    [[nodiscard]] SysResult<std::string> real_path() const override {
+        return read_link(("/proc/self/fd/" + std::to_string(descriptor_.get())).c_str());
+    }
 
     [[nodiscard]] SysResult<std::size_t> read_at(std::uint64_t offset,
                                                  std::span<std::byte> into) const override {
@@ -127,15 +140,6 @@ SysResult<FileStatus> status_at(const std::string& path, int flags) {
         return last_error();
     }
     return to_status(raw);
-}
-
-SysResult<std::string> read_link(const char* path) {
-    std::array<char, PATH_MAX> buffer{};
-    const ssize_t length = ::readlink(path, buffer.data(), buffer.size());
-    if (length < 0) {
-        return last_error();
-    }
-    return std::string(buffer.data(), static_cast<std::size_t>(length));
 }
 
 // Pointers into the strings, as execve(2) wants them.
@@ -274,12 +278,7 @@ public:
         return facts;
     }
 
-    Identity identity() override {
-        return {.user = ::getuid(),
-                .effective_user = ::geteuid(),
-                .group = ::getgid(),
-                .effective_group = ::getegid()};
-    }
+    Identity identity() override { return identity_; }
 
     int process_id() override { return ::getpid(); }
 
@@ -327,6 +326,11 @@ public:
         return ::statvfs(path.c_str(), &raw) == 0 && (raw.f_flag & ST_NOSUID) != 0;
     }
 
+    bool forbids_execution(const std::string& path) override {
+        struct statvfs raw{};
+        return ::statvfs(path.c_str(), &raw) == 0 && (raw.f_flag & ST_NOEXEC) != 0;
+    }
+
     bool has_capabilities(const std::string& path) override {
         return ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
     }
@@ -352,6 +356,12 @@ public:
         ::execve(request.path.c_str(), pointers(arguments).data(), pointers(environment).data());
         return errno;
     }
+
+private:
+    Identity identity_{.user = ::getuid(),
+                       .effective_user = ::geteuid(),
+                       .group = ::getgid(),
+                       .effective_group = ::getegid()};
 };
 
 } // namespace

@@ -51,6 +51,9 @@ public:
     virtual ~File() = default;
     /// Status at the time of opening, taken from the descriptor (fstat), never from the path.
     [[nodiscard]] virtual const FileStatus& status() const = 0;
+    /// The absolute path of the open file without symbolic links, from the descriptor
+    /// (/proc/self/fd, F_GETPATH), so that it cannot be another file's.
+    [[nodiscard]] virtual SysResult<std::string> real_path() const = 0;
     /// Reads up to `into.size()` bytes at `offset`; fewer only at the end of the file.
     [[nodiscard]] virtual SysResult<std::size_t> read_at(std::uint64_t offset,
                                                          std::span<std::byte> into) const = 0;
@@ -121,6 +124,8 @@ public:
     [[nodiscard]] virtual std::string default_search_path() = 0;
     /// True if the folder's file system cannot give set-id rights (nosuid), or unknown: false.
     [[nodiscard]] virtual bool ignores_set_id(const std::string& path) = 0;
+    /// True if the folder's file system lets nothing be executed or mapped so (noexec).
+    [[nodiscard]] virtual bool forbids_execution(const std::string& path) = 0;
     /// True if the file carries capabilities (Linux: the security.capability attribute).
     [[nodiscard]] virtual bool has_capabilities(const std::string& path) = 0;
 

@@ -22,7 +22,8 @@ using judge::Severity;
 using judge::Step;
 
 constexpr std::size_t kLongestLine = 256; // linux/binfmts.h BINPRM_BUF_SIZE
-constexpr std::size_t kMostScripts = 4;   // fs/exec.c: at most 4 changes of interpreter
+constexpr std::uint32_t kAnyMayRun = 0111;
+constexpr std::size_t kMostScripts = 4; // fs/exec.c: at most 4 changes of interpreter
 
 Finding problem(FindingId id, std::string message, std::vector<std::string> facts,
                 std::string help) {
@@ -55,6 +56,10 @@ std::string hint_for(System& system, const std::string& name, const SearchPath& 
 }
 
 Finding not_in_path(System& system, const std::string& name, const SearchPath& search) {
+    if (name.empty()) {
+        return problem(FindingId::target_not_found, "the name of the target is empty", {},
+                       "name the program by its path, or by its name in PATH");
+    }
     return problem(
         FindingId::target_not_found, text::format("cannot find {} in PATH", text::quote(name)),
         {text::format("{}: {}", search.is_default ? "there is no PATH; the default is" : "searched",
@@ -134,8 +139,9 @@ std::expected<InterpreterLine, Finding> read_line(const std::string& script, Byt
 Finding missing_interpreter(const std::string& script, const InterpreterLine& line, int number) {
     return problem(line.has_carriage_return ? FindingId::script_line_crlf
                                             : FindingId::script_interpreter_missing,
-                   text::format("cannot run {}: its interpreter {}: {}", text::quote(script),
-                                text::quote(line.interpreter), error_text(number)),
+                   text::format("cannot run {}: cannot find its interpreter {}: {}",
+                                text::quote(script), text::quote(line.interpreter),
+                                error_text(number)),
                    {},
                    line.has_carriage_return
                        ? "the line ends in a carriage return: save the script with Unix line ends"

@@ -20,7 +20,7 @@ judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest di
         return facts;
     }
     facts.elf = elf::read_facts(**file);
-    const auto real = system.real_path(path);
+    const auto real = (*file)->real_path();
     if (!real) {
         facts.open_error = real.error();
         return facts;
@@ -28,6 +28,7 @@ judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest di
     if (auto trusted = trust.check(*real, facts.status, Errc::shim); !trusted) {
         facts.distrust = std::move(trusted.error());
     }
+    facts.no_execution = system.forbids_execution(path);
     if (digest == Digest::needed) {
         facts.sha256 = sha256_hex(**file, kLargestShim).value_or(std::string{});
     }
