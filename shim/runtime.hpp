@@ -16,6 +16,7 @@
 #if defined(__APPLE__)
 #include <crt_externs.h>
 #else
+#include <objc/thr.h>
 #include <unistd.h>
 #endif
 
@@ -70,6 +71,9 @@ inline char** current_environment() noexcept {
     return *_NSGetEnviron();
 }
 
+/// Apple's runtime takes its lock in each of its functions.
+struct [[maybe_unused]] RuntimeLock {};
+
 /// The class must be the one that has the method itself.
 inline void set_own_implementation(Class, Method method, IMP implementation) noexcept {
     method_setImplementation(method, implementation);
@@ -105,6 +109,17 @@ inline char** current_environment() noexcept {
 }
 
 inline constinit decltype(_objc_load_callback) previous_load_callback = nullptr;
+extern "C" objc_mutex_t __objc_runtime_mutex; // NOLINT: the runtime's name, which no header has
+
+/// GNU's runtime takes its lock (a recursive one) when it changes a class, but not when it looks a
+/// method up.
+struct RuntimeLock {
+    RuntimeLock() noexcept { objc_mutex_lock(__objc_runtime_mutex); }
+    RuntimeLock(const RuntimeLock&) = delete;
+    RuntimeLock& operator=(const RuntimeLock&) = delete;
+    ~RuntimeLock() { objc_mutex_unlock(__objc_runtime_mutex); }
+};
+
 /// The class must be the one that has the method itself. A class that was never sent a message
 /// shares its dispatch table with all such classes, and method_setImplementation would write into
 /// that one; the lookup gives it its own.

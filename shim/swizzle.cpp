@@ -120,8 +120,16 @@ Method find_method(Class device_class, const MethodType& type) noexcept {
     return matches ? method : nullptr;
 }
 
+/// What that method runs; null without such a method.
+IMP find_implementation(Class device_class, const MethodType& type) noexcept {
+    const RuntimeLock lock;
+    const auto method = find_method(device_class, type);
+    return method == nullptr ? nullptr : method_getImplementation(method);
+}
+
 /// Makes the class itself answer the selector with the implementation, and reads that back.
 bool put(Class device_class, const MethodType& type, IMP implementation) noexcept {
+    const RuntimeLock lock;
     const SEL selector = sel_registerName(type.selector);
     const auto found = class_getInstanceMethod(device_class, selector);
     if (class_addMethod(device_class, selector, implementation, method_getTypeEncoding(found)) ==
@@ -140,12 +148,11 @@ bool put(Class device_class, const MethodType& type, IMP implementation) noexcep
 /// Null, or why the class cannot be changed. Nothing is changed before every method was looked at.
 const char* install(Class device_class, std::size_t slot) noexcept {
     for (std::size_t method = 0; method < method_count; ++method) {
-        const auto found = find_method(device_class, kTypes[method]);
-        if (answers.at_least[method] != 0 && found == nullptr) {
+        const IMP own = find_implementation(device_class, kTypes[method]);
+        if (answers.at_least[method] != 0 && own == nullptr) {
             return "a method of the device class is missing or has another type";
         }
         IMP none = nullptr;
-        const IMP own = found == nullptr ? nullptr : method_getImplementation(found);
         if (own != replacement(slot, method)) { // else another thread is ahead of this one
             slots[slot].originals[method].compare_exchange_strong(none, own);
         }
@@ -160,6 +167,7 @@ const char* install(Class device_class, std::size_t slot) noexcept {
 }
 
 void roll_back(Class device_class, std::size_t slot) noexcept {
+    const RuntimeLock lock;
     for (std::size_t method = 0; method < method_count; ++method) {
         const auto found = find_method(device_class, kTypes[method]);
         if (found != nullptr && method_getImplementation(found) == replacement(slot, method)) {
@@ -200,14 +208,13 @@ void set_answers(const Answers& wanted) noexcept {
 }
 
 const char* hook_initialiser(Class base, void (*then)(id device)) noexcept {
-    const auto method = find_method(base, kInitialiser);
-    if (method == nullptr) {
+    const IMP own = find_implementation(base, kInitialiser);
+    if (own == nullptr) {
         return "initGPUFamilySupport of '_MTLDevice' is missing or has another type";
     }
     IMP none = nullptr;
     after_initialiser.store(then, std::memory_order_release);
-    const bool first =
-        initialiser_original.compare_exchange_strong(none, method_getImplementation(method));
+    const bool first = initialiser_original.compare_exchange_strong(none, own);
     return !first || put(base, kInitialiser, as_imp(&init_gpu_family_support))
                ? nullptr
                : "initGPUFamilySupport of '_MTLDevice' could not be replaced";
@@ -241,10 +248,8 @@ bool claim_description(Class device_class) noexcept {
 BeforeAndAfter answers_of(id device, DeviceMethod method) noexcept {
     const auto device_class = object_getClass(device);
     const IMP own = original(slots[claim_slot(device_class)].originals[method]);
-    const auto now =
-        class_getInstanceMethod(device_class, sel_registerName(kTypes[method].selector));
     return {.stock = ask(device, method, own),
-            .given = ask(device, method, method_getImplementation(now))};
+            .given = ask(device, method, find_implementation(device_class, kTypes[method]))};
 }
 
 } // namespace metalrun::shim
