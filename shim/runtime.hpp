@@ -91,6 +91,7 @@ template <class F> struct Interposed {
 };
 #define METALRUN_REPLACEMENT(name) static id replacement_of_##name
 #define METALRUN_ORIGINAL(name) (&name)
+#define METALRUN_FIND(name) (&name) // as a program that links Metal has it
 #define METALRUN_INTERPOSE(name)                                                                   \
     [[gnu::used, gnu::section("__DATA,__interpose")]] constinit const metalrun::shim::Interposed<  \
         decltype(name)> interposed_##name {                                                        \
@@ -145,6 +146,7 @@ inline void watch_class_loads(ClassLoadWatcher watcher) noexcept {
 
 #define METALRUN_REPLACEMENT(name) [[gnu::visibility("default")]] id name
 #define METALRUN_ORIGINAL(name) metalrun::shim::find_function<decltype(name)>(RTLD_NEXT, #name)
+#define METALRUN_FIND(name) metalrun::shim::find_function<decltype(name)>(RTLD_DEFAULT, #name)
 #define METALRUN_INTERPOSE(name) static_assert(true)
 
 struct ElfNote { // elf(5): three words, the owner's name and the descriptor, padded to four bytes

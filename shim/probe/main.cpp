@@ -11,9 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#if defined(__APPLE__)
-extern "C" id MTLCreateSystemDefaultDevice();
-#endif
+extern "C" id MTLCreateSystemDefaultDevice(); // NOLINT(readability-identifier-naming): Metal's name
 
 namespace {
 
@@ -46,13 +44,8 @@ struct Answers {
 };
 
 id create_default_device() {
-#if defined(__APPLE__)
-    return MTLCreateSystemDefaultDevice();
-#else
-    const auto create =
-        metalrun::shim::find_function<id()>(RTLD_DEFAULT, "MTLCreateSystemDefaultDevice");
+    const auto create = METALRUN_FIND(MTLCreateSystemDefaultDevice);
     return create == nullptr ? nullptr : create();
-#endif
 }
 
 bool answers(id device, const char* selector) {
