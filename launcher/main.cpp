@@ -94,7 +94,7 @@ ExitStatus finish(const commands::Session& session, const Result<ExitStatus>& en
     if (ended) {
         return *ended;
     }
-    session.print_error(report::render(ended.error(), session.colour));
+    session.print_error(report::render(ended.error(), session.colour()));
     return exit_status_of(ended.error().code);
 }
 

@@ -160,44 +160,43 @@ Result<Cut> cut_arguments(std::span<const std::string> arguments) {
     return cut;
 }
 
+// Values are what Program_options keeps; flags, and options that add up, are read off the cut.
+bool keeps_value(const Given& use) {
+    return !use.option->value.empty() && !use.option->adds_up;
+}
+
 // Describes only what was given: a description of every option costs more than the rest of a start.
 po::options_description describe(const std::vector<Given>& given) {
     po::options_description description;
     auto add = description.add_options();
     for (const Given& use : given) {
         const std::string name(use.option->name);
-        if (description.find_nothrow(name, false) != nullptr) {
-            continue;
-        }
-        if (use.option->adds_up) {
-            add(name.c_str(), po::value<std::vector<std::string>>());
-        } else if (!use.option->value.empty()) {
+        if (keeps_value(use) && description.find_nothrow(name, false) == nullptr) {
             add(name.c_str(), po::value<std::string>());
-        } else {
-            add(name.c_str(), po::bool_switch());
         }
     }
     return description;
 }
 
-// The last use of an option wins, unless its uses add up.
+// The last use of an option wins.
 po::variables_map store(const std::vector<Given>& given) {
+    po::variables_map values;
+    if (std::none_of(given.begin(), given.end(), keeps_value)) {
+        return values;
+    }
     const po::options_description description = describe(given);
     po::parsed_options parsed(&description);
     for (auto use = given.begin(); use != given.end(); ++use) {
-        const bool superseded =
-            !use->option->adds_up && std::any_of(use + 1, given.end(), [&](const Given& later) {
-                return later.option == use->option;
-            });
-        if (superseded) {
+        const bool superseded = std::any_of(
+            use + 1, given.end(), [&](const Given& later) { return later.option == use->option; });
+        if (!keeps_value(*use) || superseded) {
             continue;
         }
         po::option option;
         option.string_key = std::string(use->option->name);
-        option.value = {use->option->value.empty() ? std::string("true") : use->value};
+        option.value = {use->value};
         parsed.options.push_back(std::move(option));
     }
-    po::variables_map values;
     po::store(parsed, values);
     return values;
 }
@@ -207,8 +206,9 @@ std::optional<std::string> text_of(const po::variables_map& values, const char* 
     return value.empty() ? std::nullopt : std::optional(value.as<std::string>());
 }
 
-bool flag_of(const po::variables_map& values, const char* name) {
-    return !values[name].empty();
+bool has_flag(const std::vector<Given>& given, std::string_view name) {
+    return std::any_of(given.begin(), given.end(),
+                       [&](const Given& use) { return use.option->name == name; });
 }
 
 // Parses one option by `parse` into `into`; the error gets the option's name in front.
@@ -243,13 +243,14 @@ Result<Arch> parse_arch(std::string_view word) {
          .message = text::format("{} is none of 'arm64', 'arm64e', 'x86_64'", text::quote(word))});
 }
 
-Result<void> take_policy(const po::variables_map& values, Policy& policy) {
+Result<void> take_policy(const po::variables_map& values, const std::vector<Given>& given,
+                         Policy& policy) {
     policy.profile = text_of(values, "profile");
     policy.shim = text_of(values, "shim");
-    policy.stock = flag_of(values, "stock");
-    policy.or_stock = flag_of(values, "or-stock");
-    policy.anywhere = flag_of(values, "anywhere");
-    policy.verify = flag_of(values, "verify");
+    policy.stock = has_flag(given, "stock");
+    policy.or_stock = has_flag(given, "or-stock");
+    policy.anywhere = has_flag(given, "anywhere");
+    policy.verify = has_flag(given, "verify");
     const auto family = [](std::string_view word) { return profile::parse_family(word); };
     Result<void> done = take(values, "family", family, policy.family);
     if (done) {
@@ -332,8 +333,8 @@ Result<void> check_fit(const Cut& cut) {
 Result<Request> make_request(Cut cut) {
     const po::variables_map values = store(cut.given);
     Request request;
-    request.command = flag_of(values, "version") ? Command::version : cut.command;
-    if (flag_of(values, "help")) {
+    request.command = has_flag(cut.given, "version") ? Command::version : cut.command;
+    if (has_flag(cut.given, "help")) {
         request.command = Command::help;
         request.operands = {};
         return request;
@@ -341,7 +342,7 @@ Result<Request> make_request(Cut cut) {
     if (auto fit = check_fit(cut); !fit) {
         return fail(std::move(fit.error()));
     }
-    if (auto policy = take_policy(values, request.policy); !policy) {
+    if (auto policy = take_policy(values, cut.given, request.policy); !policy) {
         return fail(std::move(policy.error()));
     }
     auto changes = changes_of(cut.given);
@@ -351,10 +352,10 @@ Result<Request> make_request(Cut cut) {
     request.environment = std::move(*changes);
     request.chdir = text_of(values, "chdir");
     request.argv0 = text_of(values, "argv0");
-    request.dry_run = flag_of(values, "dry-run");
-    request.json = flag_of(values, "json");
-    request.verbose = flag_of(values, "verbose");
-    request.quiet = flag_of(values, "quiet");
+    request.dry_run = has_flag(cut.given, "dry-run");
+    request.json = has_flag(cut.given, "json");
+    request.verbose = has_flag(cut.given, "verbose");
+    request.quiet = has_flag(cut.given, "quiet");
     request.operands = std::move(cut.operands);
     if (request.command == Command::run && request.operands.empty()) {
         return fail(usage_error("no target was given"));

@@ -101,7 +101,7 @@ Result<ExitStatus> lint(const Session& session, const cli::Request& request, Cat
             continue;
         }
         broken = true;
-        session.print_error(report::render(loaded.error(), session.colour));
+        session.print_error(report::render(loaded.error(), session.colour()));
     }
     return broken ? ExitStatus::negative : ExitStatus::success;
 }

@@ -151,13 +151,13 @@ void report_findings(const Start& start, const Judged& judged) {
         const bool instead = deciding->step != judge::Step::stock;
         session.print_error(
             report::render_note((instead ? "runs without the shim: " : "") + deciding->message,
-                                judge::to_string(deciding->id), session.colour));
+                                judge::to_string(deciding->id), session.colour()));
     }
     for (const judge::Finding& finding : judged.verdict.findings) {
         const bool shown = finding.severity == judge::Severity::warning || start.request.verbose;
         if (shown && finding.step == judge::Step::none &&
             judged.verdict.decision == judge::Decision::inject) {
-            session.print_error(report::render(finding, session.colour));
+            session.print_error(report::render(finding, session.colour()));
         }
     }
     const launch::Plan& plan = judged.plan;
@@ -165,7 +165,7 @@ void report_findings(const Start& start, const Judged& judged) {
         session.print_error(
             report::render_note(text::format("the ceiling {} is above the family of this chip, {}",
                                              plan.ceiling, text::quote(session.host.chip)),
-                                {}, session.colour));
+                                {}, session.colour()));
     }
 }
 
@@ -388,7 +388,11 @@ Result<ExitStatus> run(const Session& session, const cli::Request& asked) {
     if (asked.masquerades) {
         start.skip = {session.executable_status};
     }
-    start.working_directory = session.system.working_directory().value_or(std::string{});
+    if (launch::find_variable(session.environment,
+                              launch::insertion_variable(session.host.kernel))) {
+        // What was inherited is relative to the folder before -C.
+        start.working_directory = session.system.working_directory().value_or(std::string{});
+    }
     profile::TrustedFolders trust(session.system, session.executable_status.owner);
     profile::Catalogue catalogue(
         session.system,

@@ -22,6 +22,11 @@ std::string folder_above(const std::string& path) {
 
 } // namespace
 
+report::Colour Session::colour() const {
+    const bool plain = !launch::find_variable(environment, "NO_COLOR").value_or("").empty();
+    return !plain && system.is_terminal(kStandardError) ? report::Colour::on : report::Colour::off;
+}
+
 std::string Session::installed_shim() const {
     return prefix + "/lib/metalrun/libmetalrun_shim" +
            (host.kernel == HostFacts::Kernel::linux ? ".so" : ".dylib");
@@ -52,10 +57,6 @@ Result<Session> open_session(System& system, std::vector<std::string> environmen
     session.executable_status = system.stat(session.executable).value_or(FileStatus{});
     session.prefix = folder_above(folder_above(session.executable));
     session.host = system.host_facts();
-    const bool plain = launch::find_variable(session.environment, "NO_COLOR").value_or("") != "";
-    if (!plain && system.is_terminal(kStandardError)) {
-        session.colour = report::Colour::on;
-    }
     return session;
 }
 

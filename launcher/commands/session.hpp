@@ -29,8 +29,9 @@ struct Session {
     FileStatus executable_status;
     std::string prefix; ///< the folder above bin
     HostFacts host;
-    report::Colour colour = report::Colour::off;
 
+    /// On if standard error is a terminal and NO_COLOR is not set.
+    [[nodiscard]] report::Colour colour() const;
     /// The path of the installed library.
     [[nodiscard]] std::string installed_shim() const;
     /// The path of the probe.

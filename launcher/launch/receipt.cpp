@@ -39,8 +39,13 @@ std::optional<std::string> absolute_value(std::span<const std::string> environme
     return text::format("{}{}", *value, below);
 }
 
+// Plain appends: this is on the way of every start.
 std::string line(std::string_view key, std::string_view value) {
-    return text::format("{} = {}\n", key, text::basic_string(value));
+    std::string out(key);
+    out += " = ";
+    out += text::basic_string(value);
+    out += '\n';
+    return out;
 }
 
 } // namespace

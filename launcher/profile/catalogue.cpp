@@ -139,12 +139,11 @@ Result<std::optional<Profile>> find_profile(System& system, TrustedFolders& trus
 }
 
 // True if the file says what is built in. Who may write to it does not matter then.
-bool is_copy_of(System& system, const std::string& path, const BuiltIn& built_in) {
-    const SysResult<std::unique_ptr<File>> file = system.open(path);
-    if (!file || (*file)->status().size_bytes != built_in.toml.size()) {
+bool is_copy_of(const File& file, const std::string& path, const BuiltIn& built_in) {
+    if (file.status().size_bytes != built_in.toml.size()) {
         return false;
     }
-    const Result<std::string> content = read_all(**file, path);
+    const Result<std::string> content = read_all(file, path);
     return content && *content == built_in.toml;
 }
 
@@ -155,18 +154,21 @@ Result<Profile> load_built_in(System& system, TrustedFolders& trust, const std::
         return built_in.make();
     }
     const std::string path = file_in(share, built_in.name);
-    if (is_copy_of(system, path, built_in)) {
+    const SysResult<std::unique_ptr<File>> file = system.open(path);
+    if (!file && is_absent(system, path, file.error())) {
+        return built_in.make();
+    }
+    if (!file) {
+        return cannot("open", path, reason_of(file.error()));
+    }
+    if (is_copy_of(**file, path, built_in)) {
         Profile profile = built_in.make();
         profile.origin = path;
         return profile;
     }
-    Result<std::optional<Document>> found = find_document(system, trust, path);
-    if (!found) {
-        return fail(std::move(found.error()));
-    }
-    const std::optional<Document> document = std::move(*found);
+    const Result<Document> document = read_document(trust, **file, path);
     if (!document) {
-        return built_in.make();
+        return fail(document.error());
     }
     return parse_profile(document->text, path, parent_of(document->real_path));
 }

@@ -136,7 +136,14 @@ bool is_utf8(std::string_view bytes) {
 }
 
 std::string basic_string(std::string_view bytes) {
+    const bool plain = std::all_of(bytes.begin(), bytes.end(), [](char byte) {
+        return byte >= ' ' && byte < '\x7f' && byte != '"' && byte != '\\';
+    });
     std::string out = "\"";
+    if (plain) {
+        out += bytes;
+        return out + '"';
+    }
     for (std::size_t i = 0; i < bytes.size();) {
         const std::size_t length = utf8_length(bytes, i);
         const unsigned char byte = byte_at(bytes, i);

@@ -283,18 +283,19 @@ public:
     int process_id() override { return ::getpid(); }
 
     SysResult<std::uint64_t> process_start_time() override {
-        auto file = open("/proc/self/stat");
+        const auto file = open_descriptor("/proc/self/stat", O_RDONLY);
         if (!file) {
             return std::unexpected(file.error());
         }
+        // One read: the kernel makes the text anew for each.
         std::array<std::byte, 1024> buffer{};
-        const auto got = (*file)->read_at(0, buffer);
-        if (!got) {
-            return std::unexpected(got.error());
+        const ssize_t got = ::pread(file->get(), buffer.data(), buffer.size(), 0);
+        if (got < 0) {
+            return last_error();
         }
         // proc(5): the command name may hold anything, so count fields behind the last ')'; the
         // start time is the 20th of them (field 22 of all).
-        std::string_view text = as_text(Bytes(buffer).first(*got));
+        std::string_view text = as_text(Bytes(buffer).first(static_cast<std::size_t>(got)));
         text.remove_prefix(std::min(text.size(), text.rfind(')') + 1));
         constexpr int kField = 20;
         for (int field = 0; field < kField; ++field) {

@@ -413,7 +413,9 @@ int measure(const Options& options) {
     std::ofstream{profile} << kProfile;
     const auto receipt = folder / "receipt.toml";
     close(open(receipt.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    const Strings environment{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + (folder / "home"),
+    // A login has a locale, and env(1) reads it at every start.
+    const Strings environment{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
+                              "HOME=" + (folder / "home"),
                               "METALRUN_STATE_DIR=" + (folder / "state")};
 
     // The same variables by hand; the last argument is the program.
