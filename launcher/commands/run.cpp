@@ -48,7 +48,7 @@ target::SearchPath search_path(const Start& start) {
     std::vector<std::string> environment;
     for (const char* name : {"PATH", "HOME"}) {
         if (const auto value = launch::find_variable(start.session.environment, name)) {
-            environment.push_back(text::format("{}={}", name, *value));
+            environment.push_back(text::concat(name, "=", *value));
         }
     }
     if (start.named) {

@@ -47,12 +47,12 @@ std::string absolute(std::string_view element, HostFacts::Kernel kernel,
 void add_shim(std::vector<std::string>& environment, const Plan& plan,
               const ShimSettings& settings) {
     const auto set = [&](std::string_view name, std::string_view value) {
-        environment.push_back(text::format("{}={}", name, value));
+        environment.push_back(text::concat(name, "=", value));
     };
-    set("LUME_METAL_APPLE_FAMILY_MAX", text::format("{}", plan.ceiling));
-    set("LUME_METAL_MAX_THREADGROUP_MEMORY", text::format("{}", plan.threadgroup_memory.value));
+    set("LUME_METAL_APPLE_FAMILY_MAX", std::to_string(plan.ceiling));
+    set("LUME_METAL_MAX_THREADGROUP_MEMORY", std::to_string(plan.threadgroup_memory.value));
     if (plan.working_set.value != 0) {
-        set("LUME_METAL_RECOMMENDED_WORKING_SET_SIZE", text::format("{}", plan.working_set.value));
+        set("LUME_METAL_RECOMMENDED_WORKING_SET_SIZE", std::to_string(plan.working_set.value));
     }
     set("METALRUN_SHIM_HOOK", profile::to_string(plan.hook.value));
     set("METALRUN_SHIM_CHILDREN", settings.children_inherit ? "inherit" : "stock");
@@ -158,7 +158,8 @@ std::vector<std::string> compose_environment(std::span<const std::string> inheri
         const auto rest = find_variable(environment, inserting);
         std::string value = settings->library;
         if (rest && !rest->empty()) {
-            value += text::format(":{}", *rest);
+            value += ":";
+            value += *rest;
         }
         apply_change(environment, inserting, value);
         add_shim(environment, plan, *settings);

@@ -135,7 +135,7 @@ std::uint16_t family_of_chip(const std::string& brand) {
 Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& request,
                        const HostFacts& host, const std::string& installed_shim) {
     const cli::Policy& asked = request.policy;
-    const std::string name = text::format("profile {}", chosen.name);
+    const std::string name = text::concat("profile ", chosen.name);
     Plan plan{.profile = chosen.name, .profile_origin = chosen.origin};
     plan.family = choose(asked.family, chosen.metal.apple_family, name, Family{});
     plan.threadgroup_memory =

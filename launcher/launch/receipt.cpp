@@ -36,7 +36,7 @@ std::optional<std::string> absolute_value(std::span<const std::string> environme
     if (!value || !value->starts_with('/')) {
         return std::nullopt;
     }
-    return text::format("{}{}", *value, below);
+    return text::concat(*value, below);
 }
 
 // Plain appends: this is on the way of every start.
@@ -46,6 +46,10 @@ std::string line(std::string_view key, std::string_view value) {
     out += text::basic_string(value);
     out += '\n';
     return out;
+}
+
+std::string line(std::string_view key, std::uint64_t number) {
+    return text::concat(key, " = ", std::to_string(number), "\n");
 }
 
 } // namespace
@@ -74,12 +78,13 @@ std::string render_receipt(const ReceiptFacts& facts) {
     const Plan& plan = *facts.plan;
     std::string out = "# metalrun: what was started, and what became of it\n";
     out += line("metalrun", facts.version);
-    out += text::format("pid = {}\nstart_time = {}\n", facts.process_id, facts.start_time);
+    out += line("pid", static_cast<std::uint64_t>(facts.process_id));
+    out += line("start_time", facts.start_time);
     out += line("target", facts.chain->typed);
     out += line("image", facts.chain->image ? facts.chain->image->path : facts.chain->path);
     if (facts.chain->image) {
-        out += text::format("device = {}\ninode = {}\n", facts.chain->image->status.device,
-                            facts.chain->image->status.inode);
+        out += line("device", facts.chain->image->status.device);
+        out += line("inode", facts.chain->image->status.inode);
     }
     out += line("profile", plan.profile);
     out += line("profile_origin", plan.profile_origin);
@@ -91,8 +96,9 @@ std::string render_receipt(const ReceiptFacts& facts) {
     if (!facts.library.empty()) {
         out += line("library", facts.library);
         out += "[plan]\n";
-        out += text::format("ceiling = {}\nthreadgroup_memory = {}\nworking_set = {}\n",
-                            plan.ceiling, plan.threadgroup_memory.value, plan.working_set.value);
+        out += line("ceiling", plan.ceiling);
+        out += line("threadgroup_memory", plan.threadgroup_memory.value);
+        out += line("working_set", plan.working_set.value);
         out += line("hook", profile::to_string(plan.hook.value));
         out +=
             line("children", plan.children.value == profile::Children::stock ? "stock" : "inherit");
@@ -102,7 +108,7 @@ std::string render_receipt(const ReceiptFacts& facts) {
 
 std::optional<std::string> write_receipt(System& system, const std::string& folder, int process_id,
                                          const std::string& content) {
-    std::string path = text::format("{}/{}.toml", folder, process_id);
+    std::string path = text::concat(folder, "/", std::to_string(process_id), ".toml");
     auto written = system.create_file(path, kPrivateFile, content);
     if (!written && written.error() == EEXIST && system.remove_file(path)) {
         written = system.create_file(path, kPrivateFile, content);

@@ -31,7 +31,7 @@ std::string parent_of(std::string_view path) {
 }
 
 std::string file_in(const std::string& folder, std::string_view name) {
-    return text::format("{}/{}{}", folder, name, kEnding);
+    return text::concat(folder, "/", name, kEnding);
 }
 
 const BuiltIn* find_built_in(std::string_view name) {
@@ -449,9 +449,9 @@ Places find_places(System& system, std::span<const std::string> environment,
     const std::string_view home = folder_in("HOME=");
     const std::string_view config = folder_in("XDG_CONFIG_HOME=");
     if (!config.empty()) {
-        places.user = text::format("{}/metalrun", config);
+        places.user = text::concat(config, "/metalrun");
     } else if (!home.empty()) {
-        places.user = text::format("{}/.config/metalrun", home);
+        places.user = text::concat(home, "/.config/metalrun");
     }
     if (!places.user.empty() && system.identity().effective_user == 0) {
         const SysResult<FileStatus> status = system.stat(places.user);

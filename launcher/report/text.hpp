@@ -21,6 +21,15 @@ template <class... A>
     return text::vformat(pattern, fmt::make_format_args(arguments...));
 }
 
+/// The parts one behind the other: what the way of every start uses, where {fmt}'s machinery would
+/// be the larger part of the work.
+template <class... Part> [[nodiscard]] std::string concat(const Part&... parts) {
+    std::string out;
+    out.reserve((std::string_view(parts).size() + ... + 0));
+    (out.append(std::string_view(parts)), ...);
+    return out;
+}
+
 /// `bytes` between single quotes. Control bytes, backslashes, single quotes and bytes that are not
 /// UTF-8 appear as \n, \t, \\, \' or \xNN, so that a message is always one printable line.
 [[nodiscard]] std::string quote(std::string_view bytes);
