@@ -6,6 +6,6 @@
 
 namespace metalrun {
 
-[[gnu::used, gnu::section(METALRUN_MARKER_SECTION)]] constinit const MarkerNote marker{};
+[[gnu::used, gnu::section(METALRUN_MARKER_SECTION)]] constinit const MarkerNote kMarker{};
 
 } // namespace metalrun

@@ -23,7 +23,7 @@ enum class Errc : std::uint8_t {
 };
 
 /// Statuses of metalrun itself; any other status is the target's own.
-enum class ExitStatus : int {
+enum class ExitStatus : std::uint8_t {
     success = 0,
     negative = 1, ///< `status`, `probe`, `doctor`, `check`: the answer is no
     own_failure = 125,

@@ -114,7 +114,7 @@ std::string render_option(const Option& option) {
     return text::format("{}{}\n", left, option.help);
 }
 
-std::string render_options(std::uint16_t commands) {
+std::string render_options(CommandSet commands) {
     std::string out = "options:\n";
     for (const Option& option : kOptions) {
         if ((option.commands & commands) != 0) {
@@ -143,7 +143,7 @@ std::string_view to_string(Command command) {
     return found == kCommands.end() ? std::string_view("run") : found->first;
 }
 
-std::uint16_t bit_of(Command command) {
+CommandSet bit_of(Command command) {
     switch (command) {
     case Command::run:
     case Command::help:

@@ -26,24 +26,24 @@ enum class Command : std::uint8_t {
     version,
 };
 
-/// Bits for Option::commands.
-enum CommandSet : std::uint16_t {
-    kForRun = 1U << 0U,
-    kForCheck = 1U << 1U,
-    kForProbe = 1U << 2U,
-    kForProfile = 1U << 3U,
-    kForAgent = 1U << 4U,
-    kForBench = 1U << 5U,
-    kForPolicy = kForRun | kForCheck | kForProbe | kForAgent | kForBench,
-    kForAll = 0xFFFF,
-};
+/// A set of commands, one bit each.
+using CommandSet = std::uint16_t;
+inline constexpr CommandSet kForRun = 1U << 0U;
+inline constexpr CommandSet kForCheck = 1U << 1U;
+inline constexpr CommandSet kForProbe = 1U << 2U;
+inline constexpr CommandSet kForProfile = 1U << 3U;
+inline constexpr CommandSet kForAgent = 1U << 4U;
+inline constexpr CommandSet kForBench = 1U << 5U;
+/// Those that the policy options belong to.
+inline constexpr CommandSet kForPolicy = kForRun | kForCheck | kForProbe | kForAgent | kForBench;
+inline constexpr CommandSet kForAll = 0xFFFF;
 
 struct Option {
     std::string_view name;  ///< long name without dashes
     char letter = 0;        ///< short name, or 0
     std::string_view value; ///< what the value is called in the help; empty: a flag
     std::string_view help;
-    std::uint16_t commands = kForRun;
+    CommandSet commands = kForRun;
     bool adds_up = false; ///< each use counts; else the last wins
 };
 
@@ -55,8 +55,8 @@ struct Option {
 /// The word for a command.
 [[nodiscard]] std::string_view to_string(Command command);
 
-/// The CommandSet bit of a command.
-[[nodiscard]] std::uint16_t bit_of(Command command);
+/// The set of this command alone.
+[[nodiscard]] CommandSet bit_of(Command command);
 
 /// The text of `metalrun --help`, or of `metalrun COMMAND --help`.
 [[nodiscard]] std::string render_help(Command command);

@@ -114,8 +114,9 @@ Result<Prepared> prepare(const Session& session, cli::Request request) {
     if (!named) {
         return fail(std::move(named.error()));
     }
-    auto chosen =
-        *named ? Result<profile::Profile>(std::move(**named)) : catalogue.load("llama.cpp");
+    std::optional<profile::Profile>& explicit_profile = *named;
+    auto chosen = explicit_profile ? Result<profile::Profile>(std::move(*explicit_profile))
+                                   : catalogue.load("llama.cpp");
     if (!chosen) {
         return fail(std::move(chosen.error()));
     }
@@ -143,7 +144,7 @@ Result<Prepared> prepare(const Session& session, cli::Request request) {
                                     launch::ShimSettings{.library = prepared.plan.shim.value});
     // Whether the probe may take the shim is judged like any target.
     auto chain = target::resolve(session.system, session.probe(), {});
-    judge::Question question{
+    const judge::Question question{
         .chain = chain, .shim = &shim, .host = session.host, .plan = prepared.plan};
     const judge::Verdict verdict = judge::judge(question);
     for (const judge::Finding& finding : verdict.findings) {

@@ -77,7 +77,9 @@ Result<ExitStatus> show(const Session& session, const cli::Request& request, Cat
     if (!named) {
         return fail(std::move(named.error()));
     }
-    auto chosen = *named ? Result<profile::Profile>(std::move(**named)) : catalogue.load("default");
+    std::optional<profile::Profile>& explicit_profile = *named;
+    auto chosen = explicit_profile ? Result<profile::Profile>(std::move(*explicit_profile))
+                                   : catalogue.load("default");
     if (!chosen) {
         return fail(std::move(chosen.error()));
     }

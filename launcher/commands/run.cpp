@@ -86,8 +86,8 @@ Result<profile::Profile> choose_profile(const Start& start, const target::Chain&
     if (!match) {
         return fail(std::move(match.error()));
     }
-    if (*match) {
-        return std::move(**match);
+    if (std::optional<profile::Profile>& found = *match; found) {
+        return std::move(*found);
     }
     return catalogue.load("default");
 }
@@ -184,7 +184,7 @@ std::optional<std::string> leave_receipt(const Start& start, const Judged& judge
                                 .chain = &judged.chain,
                                 .plan = &judged.plan,
                                 .verdict = &judged.verdict,
-                                .library = injects ? judged.shim->path : std::string{},
+                                .library = injects ? judged.plan.shim.value : std::string{},
                                 .version = kVersion}));
 }
 
@@ -193,7 +193,7 @@ ExecRequest compose_exec(const Start& start, const Judged& judged,
     const auto& operands = start.request.operands;
     std::optional<launch::ShimSettings> settings;
     if (judged.verdict.decision == judge::Decision::inject) {
-        settings = {.library = judged.shim->path,
+        settings = {.library = judged.plan.shim.value,
                     .receipt = receipt.value_or(std::string{}),
                     .verbose = start.request.verbose,
                     .children_inherit = judged.plan.children.value != profile::Children::stock};
@@ -258,11 +258,11 @@ Result<void> enter_launcher_script(Start& start, const target::Link& script,
     if (!loaded) {
         return fail(not_a_launcher_script(script, loaded.error()));
     }
-    if (!loaded->target || !loaded->target->program) {
+    const profile::Target target = loaded->target.value_or(profile::Target{});
+    if (!target.program) {
         return fail(
             not_a_launcher_script(script, {.message = "the profile has no target.program"}));
     }
-    const profile::Target& target = *loaded->target;
     std::vector<std::string> operands{*target.program};
     operands.insert(operands.end(), target.arguments.begin(), target.arguments.end());
     operands.insert(operands.end(), start.request.operands.begin() + 1,
@@ -350,7 +350,8 @@ std::optional<Error> become_target(const Start& start, const Judged& judged) {
         failure = exec_failed(judged, exec, number);
     }
     if (receipt) {
-        static_cast<void>(system.remove_file(*receipt)); // the process it names never came to be
+        // The process it names never came to be; if it stays, `status` clears it.
+        [[maybe_unused]] const auto removed = system.remove_file(*receipt);
     }
     return failure;
 }

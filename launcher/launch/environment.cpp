@@ -146,7 +146,7 @@ std::vector<std::string> compose_environment(std::span<const std::string> inheri
         if (!is_entry_of(entry, inserting)) {
             environment.push_back(entry);
         } else if (!placed) {
-            environment.push_back(inserting + "=" + kept);
+            environment.push_back(text::concat(inserting, "=", kept));
             placed = true;
         }
     }

@@ -295,12 +295,12 @@ Candidates candidates_of(const Subject& subject) {
 // A pattern is never empty (loader.cpp). Most differ in the first letter; most others are a name,
 // or a name with one '*' at its end; fnmatch(3) is for the rest.
 bool fits(std::string_view pattern, std::string_view word) {
-    constexpr std::string_view special_characters = "*?[\\";
-    const bool plain_start = special_characters.find(pattern.front()) == std::string_view::npos;
+    constexpr std::string_view kSpecialCharacters = "*?[\\";
+    const bool plain_start = kSpecialCharacters.find(pattern.front()) == std::string_view::npos;
     if (plain_start && (word.empty() || word.front() != pattern.front())) {
         return false;
     }
-    const std::size_t special = pattern.find_first_of(special_characters);
+    const std::size_t special = pattern.find_first_of(kSpecialCharacters);
     if (special == std::string_view::npos) {
         return pattern == word;
     }

@@ -14,11 +14,9 @@ namespace metalrun {
 std::string sha256_hex(Bytes bytes) {
     sha256_ctx context{};
     std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
-    const std::string_view view = as_text(bytes);
     sha256_init(&context);
-    sha256_update(&context, view.size(),
-                  reinterpret_cast<const std::uint8_t*>(
-                      view.data())); // NOLINT(*-reinterpret-cast): nettle's byte type
+    // NOLINTNEXTLINE(*-reinterpret-cast): std::byte to nettle's byte type
+    sha256_update(&context, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
     sha256_digest(&context, digest.size(), digest.data());
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string hex;

@@ -51,8 +51,8 @@ HelperResult run_to_the_end(const HelperRequest& request) {
         ::kill(child.id(), SIGKILL);
         boost::system::error_code ignored;
         // A grandchild may hold the pipes open for ever: do not wait for their end.
-        output.close(ignored);
-        errors.close(ignored);
+        ignored = output.close(ignored);
+        ignored = errors.close(ignored);
     });
     int open_pipes = 2;
     const auto done = [&](boost::system::error_code, std::size_t) {

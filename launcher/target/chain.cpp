@@ -43,10 +43,10 @@ std::string error_text(int number) {
 std::string hint_for(System& system, const std::string& name, const SearchPath& search) {
     std::vector<std::string> folders{"/opt/homebrew/bin", "/usr/local/bin"};
     if (!search.home.empty()) {
-        folders.push_back(search.home + "/.local/bin");
+        folders.push_back(text::concat(search.home, "/.local/bin"));
     }
     for (const std::string& folder : folders) {
-        const std::string path = folder + "/" + name;
+        const std::string path = text::concat(folder, "/", name);
         if (system.is_executable(path).value_or(false)) {
             return text::format("{} exists: name it by this path, or add its folder to PATH",
                                 text::quote(path));
@@ -365,10 +365,11 @@ Chain resolve(System& system, const std::string& typed, const SearchPath& search
             chain.problem = std::move(followed.error());
             return chain;
         }
-        if (!*followed) {
+        const std::optional<std::string>& further = *followed;
+        if (!further) {
             return chain;
         }
-        next = **followed;
+        next = *further;
     }
 }
 
