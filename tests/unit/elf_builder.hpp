@@ -56,7 +56,8 @@ inline std::string make_elf(const ElfOptions& options = {}) {
         put(dynamic, strings_at, 8); // the PT_LOAD maps offset to the same address
         put(dynamic, 10, 8);
         put(dynamic, strings.size(), 8);
-        put(dynamic, 0, 16);
+        put(dynamic, 0, 8);
+        put(dynamic, 0, 8);
         headers.push_back({2, place(dynamic), dynamic.size()});
     }
     if (!options.marker.empty()) {
