@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// Entitlements of a code signature: slot 7 (DER) when it parses, else slot 5 (an XML property
+// list). Only a boolean true grants anything. entitlements.cpp is the only user of pugixml.
+#pragma once
+
+#include "macho/source.hpp"
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace metalrun::macho {
+
+struct Entitlement {
+    enum class Kind : std::uint8_t { yes, no, text, integer, other };
+
+    std::string key;
+    Kind kind = Kind::other;
+    std::string text; ///< "true", "false", a string, a number; else "array", "dictionary" …
+
+    bool operator==(const Entitlement&) const = default;
+};
+
+enum class EntitlementSource : std::uint8_t { none, xml, der };
+
+struct Entitlements {
+    EntitlementSource source = EntitlementSource::none;
+    std::vector<Entitlement> entries; ///< in the file's order
+    bool disagree = false;            ///< XML and DER are both there and do not say the same
+
+    /// True if the key is there with a boolean true.
+    [[nodiscard]] bool is_true(std::string_view key) const;
+    [[nodiscard]] const Entitlement* find(std::string_view key) const;
+};
+
+inline constexpr std::size_t kMostEntitlements = 4096;
+inline constexpr unsigned kDeepestEntitlements = 32;
+
+using EntitlementList = std::vector<Entitlement>;
+
+/// `xml` is the blob's content, without its header. A document whose root is not a dictionary, a
+/// binary property list, and one that declares entities are errors.
+[[nodiscard]] std::expected<EntitlementList, Malformed> parse_xml_entitlements(Bytes xml);
+
+/// `der` is the blob's content, without its header: [APPLICATION 16] { INTEGER 1, [16] { SEQUENCE
+/// { UTF8String key, value } … } }, or the older bare SET of such sequences.
+[[nodiscard]] std::expected<EntitlementList, Malformed> parse_der_entitlements(Bytes der);
+
+} // namespace metalrun::macho
