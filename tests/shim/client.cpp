@@ -2,6 +2,7 @@
 //
 // A Metal program for the shim's tests. It prints one line with what its device answers, or what
 // its environment holds. Built twice: with Metal from the start, and to load it when it is told to.
+#include "answers.hpp"
 #include "runtime.hpp"
 
 #include <atomic>
@@ -63,20 +64,10 @@ std::string answers_of(id device) {
     if (device == nullptr) {
         return "no device";
     }
-    std::string text = "yes to";
-    for (const Family family :
-         {1005, 1006, 1007, 1008, 1009, 1010, 1011, 2001, 3003, 3004, 4001, 5001, 5002}) {
-        if (send<BOOL>(device, "supportsFamily:", family) != NO) {
-            text.append(" ").append(std::to_string(family));
-        }
-    }
-    text.append(", memory ")
-        .append(std::to_string(send<Size>(device, "maxThreadgroupMemoryLength")));
-    text.append(", set ").append(
-        std::to_string(send<Size>(device, "recommendedMaxWorkingSetSize")));
-    // What Metal concluded while it made the device.
-    const bool emulates = send<BOOL>(device, "requiresBFloat16Emulation") != NO;
-    return text + ", bfloat16 " + (emulates ? "emulated" : "native");
+    return shim_test::render_answers(
+        [device](Family family) { return send<BOOL>(device, "supportsFamily:", family) != NO; },
+        [device](const char* selector) { return send<Size>(device, selector); },
+        send<BOOL>(device, "requiresBFloat16Emulation") != NO);
 }
 
 /// The threads leave the barrier together and each make a device.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The built library in whole programs: which settings give which answers, by every way to a device.
+// The built library in whole programs: the table of cases.hpp, and what else holds in a process.
+#include "cases.hpp"
 #include "process.hpp"
 
-#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -13,25 +13,6 @@
 using namespace shim_test;
 
 namespace {
-
-constexpr const char* kStock = "yes to 1005 3003, memory 32768, set 5010800640, bfloat16 emulated";
-constexpr const char* kPublished =
-    "yes to 1005 1006 1007 1008 1009 3003, memory 65536, set 5010800640, bfloat16 native";
-constexpr const char* kPublishedLate =
-    "yes to 1005 1006 1007 1008 1009 3003, memory 65536, set 5010800640, bfloat16 emulated";
-constexpr const char* kSeven =
-    "yes to 1005 1006 1007 3003, memory 32768, set 5010800640, bfloat16 emulated";
-constexpr const char* kMissing = "stock: class '_MTLDevice' is not in this process";
-
-enum class Way : std::uint8_t { linked, all, observed, threads, late_load, preloaded };
-
-struct Row {
-    const char* name;
-    Way way = Way::linked;
-    Strings settings;
-    const char* answers;
-    std::string events; ///< after "loaded"
-};
 
 Strings arguments_of(Way way) {
     switch (way) {
@@ -51,86 +32,7 @@ Strings arguments_of(Way way) {
     return {};
 }
 
-std::string family(const std::string& value) {
-    return "LUME_METAL_APPLE_FAMILY_MAX=" + value;
-}
-
-std::string memory(const std::string& value) {
-    return "LUME_METAL_MAX_THREADGROUP_MEMORY=" + value;
-}
-
-const std::string kLate = "METALRUN_SHIM_HOOK=late";
-const std::string kFamilyMalformed = "stock: LUME_METAL_APPLE_FAMILY_MAX is malformed";
-const std::string kFamilyOutside = "stock: LUME_METAL_APPLE_FAMILY_MAX is outside 1001 to 1999";
-
-/// An early hook reports when the class is changed and when the first device is finished.
-const std::string kEarlyEvents = "active, active";
-
-std::vector<Row> ways_to_a_device() {
-    const Strings early{family("1009")};
-    const Strings late{family("1009"), kLate};
-    const std::string missing = std::string(kMissing) + ", ";
-    return {
-        {"linked, early", Way::linked, early, kPublished, kEarlyEvents},
-        {"linked, late", Way::linked, late, kPublishedLate, "active"},
-        {"all devices, early", Way::all, early, kPublished, kEarlyEvents},
-        {"all devices, late", Way::all, late, kPublishedLate, "active"},
-        {"observed devices, late", Way::observed, late, kPublishedLate, "active"},
-        {"two threads, early", Way::threads, early, kPublished, kEarlyEvents},
-        {"two threads, late", Way::threads, late, kPublishedLate, "active"},
-        {"loaded late, early", Way::late_load, early, kPublished, missing + kEarlyEvents},
-        {"loaded late, late", Way::late_load, late, kPublishedLate, missing + "active"},
-        {"preloaded, early", Way::preloaded, early, kPublished, kEarlyEvents},
-        {"preloaded, late", Way::preloaded, late, kPublishedLate, "active"},
-    };
-}
-
-std::vector<Row> settings_and_answers() {
-    const auto row = [](const char* name, Strings settings, const char* answers,
-                        std::string events) {
-        return Row{name, Way::linked, std::move(settings), answers, std::move(events)};
-    };
-    return {
-        row("published: 1009, memory unset", {family("1009")}, kPublished, kEarlyEvents),
-        row("published, in full", {family("1009"), memory("65536")}, kPublished, kEarlyEvents),
-        row("hexadecimal", {family("0x3f1")}, kPublished, kEarlyEvents),
-        row("octal and a blank", {family(" 01761")}, kPublished, kEarlyEvents),
-        row("1007, stock memory", {family("1007"), memory("0")}, kSeven, kEarlyEvents),
-        row("memory below the stock value", {family("1007"), memory("1024")}, kSeven, kEarlyEvents),
-        row("a ceiling below the stock family", {family("1001"), memory("0")}, kStock,
-            kEarlyEvents),
-        row("1999 is still only Apple families", {family("1999"), memory("0")},
-            "yes to 1005 1006 1007 1008 1009 1010 1011 3003, memory 32768, set 5010800640, "
-            "bfloat16 native",
-            kEarlyEvents),
-        row("working set raised",
-            {family("1007"), memory("0"), "LUME_METAL_RECOMMENDED_WORKING_SET_SIZE=6000000000"},
-            "yes to 1005 1006 1007 3003, memory 32768, set 6000000000, bfloat16 emulated",
-            kEarlyEvents),
-        row("working set below the stock value",
-            {family("1007"), memory("0"), "LUME_METAL_RECOMMENDED_WORKING_SET_SIZE=1"}, kSeven,
-            kEarlyEvents),
-        row("no settings", {}, kStock, "stock: LUME_METAL_APPLE_FAMILY_MAX is not set"),
-        row("empty family", {family("")}, kStock, "stock: LUME_METAL_APPLE_FAMILY_MAX is not set"),
-        row("memory only", {memory("65536")}, kStock,
-            "stock: LUME_METAL_APPLE_FAMILY_MAX is not set"),
-        row("a word", {family("apple9")}, kStock, kFamilyMalformed),
-        row("text behind the number", {family("1009x")}, kStock, kFamilyMalformed),
-        row("overflow", {family("99999999999999999999")}, kStock, kFamilyMalformed),
-        row("1000", {family("1000")}, kStock, kFamilyOutside),
-        row("2000", {family("2000")}, kStock, kFamilyOutside),
-        row("5001", {family("5001")}, kStock, kFamilyOutside),
-        row("negative", {family("-1")}, kStock, kFamilyOutside),
-        row("malformed memory", {family("1009"), memory("64K")}, kStock,
-            "stock: LUME_METAL_MAX_THREADGROUP_MEMORY is malformed"),
-        row("malformed working set", {family("1009"), "LUME_METAL_RECOMMENDED_WORKING_SET_SIZE=x"},
-            kStock, "stock: LUME_METAL_RECOMMENDED_WORKING_SET_SIZE is malformed"),
-        row("unknown hook", {family("1009"), "METALRUN_SHIM_HOOK=soon"}, kStock,
-            "stock: METALRUN_SHIM_HOOK is neither early nor late"),
-    };
-}
-
-void check(const Row& row) {
+void check(const Case& row) {
     CAPTURE(std::string{row.name});
     const Folder folder;
     const auto receipt = folder.make_receipt();
@@ -142,7 +44,7 @@ void check(const Row& row) {
     }
     const auto outcome = run(command);
     const auto events = events_in(read_file(receipt));
-    const auto expected_events = "loaded, " + row.events;
+    const auto expected_events = events_of(row, Format::elf);
     CHECK(outcome.status == 0);
     CHECK(outcome.out == std::string(row.answers) + "\n");
     CHECK(outcome.err.empty());
@@ -203,7 +105,7 @@ TEST_SUITE("shim.table") {
     }
 
     TEST_CASE("a machine without a device stays without") {
-        for (const auto& hook : {std::string("METALRUN_SHIM_HOOK=early"), kLate}) {
+        for (const auto& hook : {std::string("METALRUN_SHIM_HOOK=early"), std::string(kLate)}) {
             const auto outcome = run({.arguments = {LINKED_CLIENT_PROGRAM},
                                       .environment = {family("1009"), "SIMMETAL_DEVICE=none", hook},
                                       .preload = {SHIM_LIBRARY}});
@@ -220,7 +122,7 @@ TEST_SUITE("shim.table") {
     }
 
     TEST_CASE("errno does not change under the program's call") {
-        for (const auto& hook : {std::string("METALRUN_SHIM_HOOK=early"), kLate}) {
+        for (const auto& hook : {std::string("METALRUN_SHIM_HOOK=early"), std::string(kLate)}) {
             const auto outcome =
                 run({.arguments = {LINKED_CLIENT_PROGRAM, "errno"},
                      .environment = {family("1009"), hook, "METALRUN_RECEIPT=/nowhere/at/all"},
