@@ -35,7 +35,7 @@ install_debian() {
 
 if [ "$(uname -s)" = Darwin ]; then
     command -v brew >/dev/null || { echo "packages: install Homebrew first" >&2; exit 125; }
-    set -- cmake ninja boost tomlplusplus fmt
+    set -- cmake ninja boost tomlplusplus fmt pugixml
     [ "$level" = build ] || set -- "$@" doctest
     [ "$level" != lint ] || set -- "$@" llvm shellcheck mandoc
     echo "packages: brew install $*"
@@ -44,7 +44,7 @@ if [ "$(uname -s)" = Darwin ]; then
 fi
 command -v apt-get >/dev/null || {
     echo "packages: this is neither Debian nor macOS; needed are a C++23 compiler, CMake, Ninja, Boost 1.81," \
-         "toml++, {fmt}, nettle, GNU Objective-C and doctest" >&2
+         "toml++, {fmt}, nettle, pugixml, GNU Objective-C and doctest" >&2
     exit 125
 }
 export DEBIAN_FRONTEND=noninteractive
@@ -52,7 +52,8 @@ echo "packages: reading the package lists"
 as_root apt-get update -qq
 boost=$(first_of libboost1.81-dev libboost1.83-dev libboost-dev)
 set -- g++ cmake ninja-build "$boost" "$(echo "$boost" | sed 's/libboost/libboost-program-options/')" \
-    libtomlplusplus-dev libfmt-dev nettle-dev gobjc doctest-dev
-[ "$level" = build ] || set -- "$@" strace valgrind mandoc git
+    libtomlplusplus-dev libfmt-dev nettle-dev libpugixml-dev gobjc doctest-dev
+[ "$level" = build ] || set -- "$@" strace valgrind mandoc git \
+    "$(first_of clang-19 clang)" "$(first_of lld-19 lld)" "$(first_of llvm-19 llvm)"
 [ "$level" != lint ] || set -- "$@" clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev shellcheck gcovr
 install_debian "$@"

@@ -73,14 +73,16 @@ struct CodeSignature {
 /// How much is read. The answer of `verify` holds more, never something else, except that a
 /// problem in parts which `decide` leaves unread can only be found by it.
 enum class Depth : std::uint8_t {
-    decide, ///< the run path: at most kDecideBudget bytes per file
-    verify, ///< cdhash and CMS digest of directories of any size
+    decide, ///< the run path: large directories and blobs are not read whole
+    verify, ///< cdhash, CMS digest and slot hashes whatever their size
 };
 
 /// The kernel's own limit for a signature.
 inline constexpr std::uint64_t kLargestSignature = std::uint64_t{40} << 20U;
-/// Up to this size a directory is read whole, for its cdhash, at Depth::decide too.
-inline constexpr std::uint64_t kSmallDirectory = std::uint64_t{256} << 10U;
+/// Up to this size a directory or another blob is hashed at Depth::decide too.
+inline constexpr std::uint64_t kSmallBlob = std::uint64_t{256} << 10U;
+/// Larger property lists are not believed (real ones: below 16 KiB).
+inline constexpr std::uint64_t kLargestEntitlements = std::uint64_t{1} << 20U;
 inline constexpr std::uint32_t kMostBlobs = 64;
 inline constexpr std::string_view kAllowDyldVariables =
     "com.apple.security.cs.allow-dyld-environment-variables";

@@ -59,6 +59,7 @@ inline constexpr std::uint32_t kCpuTypeX86 = 7;
 inline constexpr std::uint32_t kCpuTypeX86x64 = kCpuTypeX86 | kCpuArchAbi64;
 inline constexpr std::uint32_t kCpuTypeArm = 12;
 inline constexpr std::uint32_t kCpuTypeArm64 = kCpuTypeArm | kCpuArchAbi64;
+inline constexpr std::uint32_t kCpuTypeArm64x32 = kCpuTypeArm | 0x02000000; ///< CPU_ARCH_ABI64_32
 inline constexpr std::uint32_t kCpuTypePowerpc = 18;
 inline constexpr std::uint32_t kCpuTypePowerpc64 = kCpuTypePowerpc | kCpuArchAbi64;
 

@@ -59,8 +59,9 @@ struct Image {
     std::string marker; ///< text of __TEXT,__metalrun: "launcher", "shim"; empty: none
 
     std::optional<CodeSignatureRange> code_signature; ///< absent: no LC_CODE_SIGNATURE
-    /// Why the kernel of Apple silicon would refuse this arm64 main program (corpus RULES,
-    /// "malformed (kernel)"): the first reason, as one sentence.
+    /// Why the kernel would refuse this main program although its commands can be believed (corpus
+    /// RULES, "malformed (kernel)"): the first reason, as one sentence. Of programs for other
+    /// processors than arm64 only the disagreement with the universal header is told.
     std::optional<std::string> kernel_problem;
 
     [[nodiscard]] bool is_executable() const;

@@ -33,6 +33,7 @@ public:
     Source(const File& file, std::uint64_t offset, std::uint64_t size);
 
     [[nodiscard]] std::uint64_t size() const { return size_; }
+    [[nodiscard]] std::uint64_t offset_in_file() const { return offset_; }
     /// The first bytes, at most kFirstBytes.
     [[nodiscard]] Bytes first() const { return first_; }
     /// All `length` bytes at `offset`, or nothing if they are not all there. The caller has capped
