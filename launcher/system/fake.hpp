@@ -98,6 +98,7 @@ public:
     std::uint64_t start_time = 1'000'000;
     std::string executable = "/usr/local/bin/metalrun";
     std::string search_path = "/usr/bin:/bin:/usr/sbin:/sbin";
+    std::string cache_folder; ///< empty: the system has none, as on Linux
     std::string current_folder = "/";
     std::set<int> terminals;
     std::set<std::string> folders_without_set_id;
@@ -203,6 +204,7 @@ public:
     [[nodiscard]] SysResult<std::uint64_t> process_start_time() override { return start_time; }
     [[nodiscard]] SysResult<std::string> executable_path() override { return executable; }
     [[nodiscard]] std::string default_search_path() override { return search_path; }
+    [[nodiscard]] std::string user_cache_folder() override { return cache_folder; }
     [[nodiscard]] bool ignores_set_id(const std::string& path) override {
         return folders_without_set_id.contains(path);
     }

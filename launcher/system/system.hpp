@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,11 +75,23 @@ struct Identity {
     std::uint32_t effective_group = 0;
 };
 
+/// The slice of a universal file that the kernel is to run, as its header names it
+/// (mach/machine.h).
+struct ExecArchitecture {
+    std::uint32_t cputype = 0;
+    std::uint32_t cpusubtype = 0;
+
+    bool operator==(const ExecArchitecture&) const = default;
+};
+
 /// One exec. The strings are passed on byte for byte.
 struct ExecRequest {
     std::string path;
     std::vector<std::string> arguments;   ///< argv, argv[0] included
     std::vector<std::string> environment; ///< NAME=VALUE, in this order
+    /// This slice or an error; absent: the kernel chooses. Linux has no universal files and ignores
+    /// it.
+    std::optional<ExecArchitecture> architecture = {};
 };
 
 class System {
@@ -122,10 +135,18 @@ public:
     [[nodiscard]] virtual SysResult<std::string> executable_path() = 0;
     /// confstr(_CS_PATH): the search path when there is no PATH.
     [[nodiscard]] virtual std::string default_search_path() = 0;
+    /// The user's own folder for caches, which the system keeps (macOS: confstr with
+    /// _CS_DARWIN_USER_CACHE_DIR), without a slash at the end; empty: there is none.
+    [[nodiscard]] virtual std::string user_cache_folder() = 0;
     /// True if the folder's file system cannot give set-id rights (nosuid), or unknown: false.
     [[nodiscard]] virtual bool ignores_set_id(const std::string& path) = 0;
     /// True if the folder's file system lets nothing be executed or mapped so (noexec).
     [[nodiscard]] virtual bool forbids_execution(const std::string& path) = 0;
+    /// True if the file carries com.apple.quarantine (macOS only).
+    [[nodiscard]] virtual bool is_quarantined(const std::string& path) {
+        static_cast<void>(path);
+        return false;
+    }
     /// True if the file carries capabilities (Linux: the security.capability attribute).
     [[nodiscard]] virtual bool has_capabilities(const std::string& path) = 0;
 

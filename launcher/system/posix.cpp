@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+#include "system/posix.hpp"
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace metalrun::posix {
+
+namespace {
+
+FileStatus to_status(const struct stat& raw) {
+    const auto nanoseconds = [](const timespec& time) {
+        constexpr std::int64_t kNanoseconds = 1'000'000'000;
+        return static_cast<std::int64_t>(time.tv_sec) * kNanoseconds + time.tv_nsec;
+    };
+    const StatExtras extras = extras_of(raw);
+    return {.kind = S_ISREG(raw.st_mode)   ? FileKind::regular
+                    : S_ISDIR(raw.st_mode) ? FileKind::directory
+                    : S_ISLNK(raw.st_mode) ? FileKind::symbolic_link
+                                           : FileKind::other,
+            .device = static_cast<std::uint64_t>(raw.st_dev),
+            .inode = raw.st_ino,
+            .size_bytes = static_cast<std::uint64_t>(raw.st_size),
+            .mode = raw.st_mode & 07777U,
+            .owner = raw.st_uid,
+            .group = raw.st_gid,
+            .flags = extras.flags,
+            .links = raw.st_nlink,
+            .modified_ns = nanoseconds(extras.modified),
+            .changed_ns = nanoseconds(extras.changed)};
+}
+
+class OpenFile final : public File {
+public:
+    OpenFile(Descriptor descriptor, const FileStatus& status)
+        : descriptor_(std::move(descriptor)), status_(status) {}
+
+    [[nodiscard]] const FileStatus& status() const override { return status_; }
+
+    [[nodiscard]] SysResult<std::string> real_path() const override { return path_of(descriptor_); }
+
+    [[nodiscard]] SysResult<std::size_t> read_at(std::uint64_t offset,
+                                                 std::span<std::byte> into) const override {
+        std::size_t done = 0;
+        while (done < into.size()) {
+            const auto rest = into.subspan(done);
+            const ssize_t got = ::pread(descriptor_.get(), rest.data(), rest.size(),
+                                        static_cast<off_t>(offset + done));
+            if (got < 0 && errno == EINTR) {
+                continue;
+            }
+            if (got < 0) {
+                return last_error();
+            }
+            if (got == 0) {
+                break;
+            }
+            done += static_cast<std::size_t>(got);
+        }
+        return done;
+    }
+
+private:
+    Descriptor descriptor_;
+    FileStatus status_;
+};
+
+SysResult<FileStatus> status_at(const std::string& path, int flags) {
+    struct stat raw{};
+    if (::fstatat(AT_FDCWD, path.c_str(), &raw, flags) != 0) {
+        return last_error();
+    }
+    return to_status(raw);
+}
+
+} // namespace
+
+Descriptor::~Descriptor() {
+    if (number_ >= 0) {
+        ::close(number_);
+    }
+}
+
+SysResult<Descriptor> open_descriptor(const std::string& path, int flags, std::uint32_t mode) {
+    while (true) {
+        const int number =
+            ::open(path.c_str(), flags | O_CLOEXEC, mode); // NOLINT(*-vararg): open(2)
+        if (number >= 0) {
+            return Descriptor(number);
+        }
+        if (errno != EINTR) {
+            return last_error();
+        }
+    }
+}
+
+SysResult<std::string> real_path_of(const std::string& path) {
+    char* resolved = ::realpath(path.c_str(), nullptr);
+    if (resolved == nullptr) {
+        return last_error();
+    }
+    std::string out(resolved);
+    std::free(resolved); // NOLINT(*-no-malloc,*-owning-memory): realpath(3) allocates it
+    return out;
+}
+
+std::string configuration(int name) {
+    std::string value(::confstr(name, nullptr, 0), '\0');
+    if (!value.empty()) {
+        ::confstr(name, value.data(), value.size());
+        value.pop_back(); // the NUL is counted
+    }
+    return value;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+    std::vector<char*> out;
+    out.reserve(strings.size() + 1);
+    for (std::string& text : strings) {
+        out.push_back(text.data());
+    }
+    out.push_back(nullptr);
+    return out;
+}
+
+PosixSystem::PosixSystem()
+    : identity_{.user = ::getuid(),
+                .effective_user = ::geteuid(),
+                .group = ::getgid(),
+                .effective_group = ::getegid()} {}
+
+SysResult<std::unique_ptr<File>> PosixSystem::open(const std::string& path) {
+    auto descriptor = open_descriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!descriptor) {
+        return std::unexpected(descriptor.error());
+    }
+    struct stat raw{};
+    if (::fstat(descriptor->get(), &raw) != 0) {
+        return last_error();
+    }
+    return std::make_unique<OpenFile>(std::move(*descriptor), to_status(raw));
+}
+
+SysResult<FileStatus> PosixSystem::stat(const std::string& path) {
+    return status_at(path, 0);
+}
+
+SysResult<FileStatus> PosixSystem::lstat(const std::string& path) {
+    return status_at(path, AT_SYMLINK_NOFOLLOW);
+}
+
+SysResult<std::string> PosixSystem::real_path(const std::string& path) {
+    return real_path_of(path);
+}
+
+SysResult<bool> PosixSystem::is_executable(const std::string& path) {
+    if (::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0) {
+        return true;
+    }
+    if (errno == EACCES) {
+        return false;
+    }
+    return last_error();
+}
+
+SysResult<std::vector<std::string>> PosixSystem::list(const std::string& path) {
+    DIR* folder = ::opendir(path.c_str());
+    if (folder == nullptr) {
+        return last_error();
+    }
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(folder)) { // NOLINT(concurrency-mt-unsafe): own stream
+        const std::string_view name(static_cast<const char*>(entry->d_name));
+        if (name != "." && name != "..") {
+            names.emplace_back(name);
+        }
+    }
+    ::closedir(folder);
+    return names;
+}
+
+SysResult<std::string> PosixSystem::working_directory() {
+    std::array<char, PATH_MAX> buffer{};
+    if (::getcwd(buffer.data(), buffer.size()) == nullptr) {
+        return last_error();
+    }
+    return std::string(buffer.data());
+}
+
+SysResult<void> PosixSystem::change_directory(const std::string& path) {
+    if (::chdir(path.c_str()) != 0) {
+        return last_error();
+    }
+    return {};
+}
+
+SysResult<void> PosixSystem::make_directory(const std::string& path, std::uint32_t mode) {
+    // The umask may take bits away that the owner needs.
+    const auto bits = static_cast<mode_t>(mode);
+    if (::mkdir(path.c_str(), bits) != 0 || ::chmod(path.c_str(), bits) != 0) {
+        return last_error();
+    }
+    return {};
+}
+
+SysResult<void> PosixSystem::create_file(const std::string& path, std::uint32_t mode,
+                                         std::string_view content) {
+    auto file = open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, mode);
+    if (!file) {
+        return std::unexpected(file.error());
+    }
+    // The umask may have taken bits away; the shim insists on the exact mode.
+    if (::fchmod(file->get(), static_cast<mode_t>(mode)) != 0) {
+        return last_error();
+    }
+    const ssize_t written = ::write(file->get(), content.data(), content.size());
+    if (written < 0) {
+        return last_error();
+    }
+    return static_cast<std::size_t>(written) == content.size() ? SysResult<void>{}
+                                                               : std::unexpected(ENOSPC);
+}
+
+SysResult<void> PosixSystem::remove_file(const std::string& path) {
+    if (::unlink(path.c_str()) != 0) {
+        return last_error();
+    }
+    return {};
+}
+
+int PosixSystem::process_id() {
+    return ::getpid();
+}
+
+std::string PosixSystem::default_search_path() {
+    return configuration(_CS_PATH);
+}
+
+bool PosixSystem::is_terminal(int descriptor) {
+    return ::isatty(descriptor) == 1;
+}
+
+void PosixSystem::write(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return;
+        }
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+} // namespace metalrun::posix
