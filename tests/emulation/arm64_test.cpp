@@ -23,6 +23,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace emulation;
@@ -131,9 +132,11 @@ struct Outcome {
 };
 
 /// A whole run: the process starts, makes a device, and asks it.
-Outcome run(const Library& library, Start start, Way way = Way::linked) {
+Outcome run(const Library& library, Start start, Way way = Way::linked,
+            mode_t receipt_mode = 0600) {
     const Folder folder;
     const auto receipt = folder.make_receipt();
+    REQUIRE(chmod(receipt.c_str(), receipt_mode) == 0);
     start.environment.push_back("METALRUN_RECEIPT=" + receipt);
     Process process(library, start);
     const auto answers = process.answers(way);
@@ -229,6 +232,18 @@ TEST_SUITE("emulation.arm64") {
             const auto outcome = run(library, {.environment = {family("1009"), kRaisedSet}});
             CHECK(outcome.receipt.ends_with(described_record(getpid())));
             print(library, "the record in full", outcome.answers);
+        }
+    }
+
+    TEST_CASE("a receipt that others can read is not written") {
+        for (const auto& library : libraries()) {
+            if (!is_there(library.path, kRung, 1)) {
+                continue;
+            }
+            const auto outcome = run(library, {.environment = {family("1009")}}, Way::linked, 0644);
+            CHECK(outcome.answers == kPublished);
+            CHECK(outcome.receipt.empty());
+            print(library, "receipt of mode 0644", outcome.answers);
         }
     }
 

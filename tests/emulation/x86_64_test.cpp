@@ -23,6 +23,7 @@
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -133,9 +134,11 @@ struct Outcome {
     _exit(0);
 }
 
-Outcome run(const Library& library, std::vector<std::string> environment, Way way = Way::linked) {
+Outcome run(const Library& library, std::vector<std::string> environment, Way way = Way::linked,
+            mode_t receipt_mode = 0600) {
     const Folder folder;
     const auto receipt = folder.make_receipt();
+    REQUIRE(chmod(receipt.c_str(), receipt_mode) == 0);
     const auto answers = folder / "answers";
     const auto left = folder / "environment";
     const auto errors = folder / "errors";
@@ -216,6 +219,18 @@ TEST_SUITE("emulation.x86_64") {
             const auto outcome = run(library, {family("1009"), kRaisedSet});
             CHECK(outcome.receipt.ends_with(described_record(outcome.pid)));
             print(library, "the record in full", outcome.answers);
+        }
+    }
+
+    TEST_CASE("a receipt that others can read is not written") {
+        for (const auto& library : libraries()) {
+            if (!is_there(library.path, kRung, 1)) {
+                continue;
+            }
+            const auto outcome = run(library, {family("1009")}, Way::linked, 0644);
+            CHECK(outcome.answers == kPublished);
+            CHECK(outcome.receipt.empty());
+            print(library, "receipt of mode 0644", outcome.answers);
         }
     }
 
