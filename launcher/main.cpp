@@ -3,6 +3,7 @@
 // metalrun: the named steps from argv to the command, and the one place where a failure becomes an
 // exit status.
 #include "cli/command_line.hpp"
+#include "commands/check.hpp"
 #include "commands/probe.hpp"
 #include "commands/profile.hpp"
 #include "commands/run.hpp"
@@ -30,7 +31,7 @@ std::vector<std::string> copy_strings(char** pointers) {
 }
 
 bool is_reserved(cli::Command command) {
-    return command == cli::Command::check || command == cli::Command::doctor ||
+    return command == cli::Command::doctor ||
            command == cli::Command::status || command == cli::Command::agent ||
            command == cli::Command::host || command == cli::Command::bench;
 }
@@ -62,6 +63,7 @@ Result<ExitStatus> dispatch(const commands::Session& session, const cli::Request
                                        : text::format("metalrun {} ({})\n", kVersion, kCommit));
         return ExitStatus::success;
     case cli::Command::check:
+        return commands::check(session, request);
     case cli::Command::doctor:
     case cli::Command::status:
     case cli::Command::agent:

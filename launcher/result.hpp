@@ -26,6 +26,7 @@ enum class Errc : std::uint8_t {
 enum class ExitStatus : std::uint8_t {
     success = 0,
     negative = 1, ///< `status`, `probe`, `doctor`, `check`: the answer is no
+    uncertain = 2, ///< `check`: it cannot be told
     own_failure = 125,
     cannot_run = 126,
     not_found = 127,

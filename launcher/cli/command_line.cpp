@@ -352,6 +352,7 @@ Result<Request> make_request(Cut cut) {
     request.environment = std::move(*changes);
     request.chdir = text_of(values, "chdir");
     request.argv0 = text_of(values, "argv0");
+    request.host_facts = text_of(values, "host-facts");
     request.dry_run = has_flag(cut.given, "dry-run");
     request.json = has_flag(cut.given, "json");
     request.verbose = has_flag(cut.given, "verbose");

@@ -46,6 +46,7 @@ struct Request {
     std::vector<EnvironmentChange> environment;
     std::optional<std::string> chdir;
     std::optional<std::string> argv0;
+    std::optional<std::string> host_facts; ///< check: facts of another machine
     bool dry_run = false;
     bool json = false;
     bool verbose = false;

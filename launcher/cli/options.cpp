@@ -38,6 +38,7 @@ constexpr std::array kOptions{
     Option{"chdir", 'C', "DIR", "change to this folder first", kForRun | kForAgent | kForBench},
     Option{"argv0", 0, "NAME", "the name the target sees as its own", kForRun},
     Option{"dry-run", 'n', "", "print the plan, run nothing", kForRun},
+    Option{"host-facts", 0, "FILE", "judge for the machine that this file describes", kForCheck},
     Option{"json", 0, "", "print one JSON document", kForProbe | kForCheck | kForProfile},
     Option{"verbose", 'v', "", "say on stderr what is done", kForAll},
     Option{"quiet", 'q', "", "do not print notes and warnings", kForAll},
@@ -58,7 +59,8 @@ constexpr std::array<std::pair<std::string_view, Command>, 8> kCommands{{
 
 constexpr std::string_view kUsage = "usage: metalrun [OPTION...] [--] TARGET [ARGUMENT...]\n"
                                     "       metalrun [OPTION...] SCRIPT [ARGUMENT...]\n"
-                                    "       metalrun probe [OPTION...]\n"
+                                    "       metalrun check [OPTION...] PATH...\n"
+    "       metalrun probe [OPTION...]\n"
                                     "       metalrun profile list|show|lint [NAME|FILE]\n";
 
 constexpr std::string_view kRunHead = R"(
@@ -69,6 +71,7 @@ TARGET is a path, or a name that is searched in PATH. Options end at TARGET or a
 
 constexpr std::string_view kRunTail = R"(
 commands (a program of that name is started by 'metalrun -- NAME'):
+  check PATH...                say whether these programs would take the shim, and why not
   probe                        ask the Metal device stock and with the shim
   probe --stock                does this machine's device under-report itself?
   profile list                 all profiles and where they come from
@@ -79,6 +82,17 @@ exit status: the target's own, or
   125  metalrun itself failed (usage, profile, shim)
   126  the target was found, but cannot be run or cannot take the shim
   127  the target, or the interpreter of a script, was not found
+)";
+
+constexpr std::string_view kCheckHead = R"(usage: metalrun check [OPTION...] PATH...
+
+Says for each file whether it would take the shim and, if not, why and what to do. Mach-O programs
+are judged for the machine that '--host-facts' describes, else for this one; on Linux for the newest
+known macOS guest. Nothing is started.
+
+exit status: 0 all would be injected, 1 some would not, 2 some cannot be told, 125 metalrun itself
+failed
+
 )";
 
 constexpr std::string_view kProbeHead = R"(usage: metalrun probe [OPTION...]
@@ -169,12 +183,13 @@ CommandSet bit_of(Command command) {
 
 std::string render_help(Command command) {
     switch (command) {
+    case Command::check:
+        return std::string(kCheckHead) + render_options(kForCheck);
     case Command::probe:
         return std::string(kProbeHead) + render_options(kForProbe);
     case Command::profile:
         return std::string(kProfileHead) + render_options(kForProfile);
     case Command::run:
-    case Command::check:
     case Command::doctor:
     case Command::status:
     case Command::agent:

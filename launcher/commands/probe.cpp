@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/probe.hpp"
 
+#include "commands/prepare.hpp"
 #include "profile/values.hpp"
 #include "report/json.hpp"
 #include "report/text.hpp"
@@ -127,7 +128,7 @@ Result<Prepared> prepare(const Session& session, cli::Request request) {
         }
         request.policy.shim = std::move(*absolute);
     }
-    auto plan = launch::make_plan(*chosen, request, session.host, session.installed_shim());
+    auto plan = make_plan(session, *chosen, request, session.host);
     if (!plan) {
         return fail(std::move(plan.error()));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/profile.hpp"
 
+#include "commands/prepare.hpp"
 #include "profile/values.hpp"
 #include "report/plan_text.hpp"
 #include "report/text.hpp"
@@ -83,7 +84,7 @@ Result<ExitStatus> show(const Session& session, const cli::Request& request, Cat
     if (!chosen) {
         return fail(std::move(chosen.error()));
     }
-    auto plan = launch::make_plan(*chosen, asked, session.host, session.installed_shim());
+    auto plan = make_plan(session, *chosen, asked, session.host);
     if (!plan) {
         return fail(std::move(plan.error()));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/run.hpp"
 
+#include "commands/prepare.hpp"
 #include "launch/receipt.hpp"
 #include "report/plan_text.hpp"
 #include "report/text.hpp"
@@ -69,29 +70,6 @@ target::SearchPath search_path(const Start& start) {
             .skip = start.skip};
 }
 
-Result<profile::Profile> choose_profile(const Start& start, const target::Chain& chain,
-                                        profile::Catalogue& catalogue) {
-    if (start.named) {
-        return *start.named;
-    }
-    const auto& operands = start.request.operands;
-    profile::Subject subject{.program_names = chain.names,
-                             .arguments = {operands.begin() + 1, operands.end()}};
-    if (chain.image && chain.image->elf) {
-        for (const std::string& library : chain.image->elf->needed) {
-            subject.libraries.push_back(target::base_name(library));
-        }
-    }
-    auto match = catalogue.find_match(subject);
-    if (!match) {
-        return fail(std::move(match.error()));
-    }
-    if (std::optional<profile::Profile>& found = *match; found) {
-        return std::move(*found);
-    }
-    return catalogue.load("default");
-}
-
 // What is known of a start when it is judged.
 struct Judged {
     target::Chain chain;
@@ -99,6 +77,7 @@ struct Judged {
     std::optional<judge::ShimFacts> shim;
     launch::Insertion insertion;
     judge::Verdict verdict;
+    bool children_inherit = false;
 };
 
 // binfmt_misc lists its handlers beside two files of its own.
@@ -112,8 +91,8 @@ void give_verdict(const Session& session, Judged& judged, const std::string& wor
                   profile::TrustedFolders& trust) {
     judge::Question question{.chain = judged.chain, .host = session.host, .plan = judged.plan};
     const auto& image = judged.chain.image;
-    question.runs_foreign_programs = image && image->elf &&
-                                     !judge::fits_host(*image->elf, session.host) &&
+    const elf::Facts* elf = image ? image->content.elf() : nullptr;
+    question.runs_foreign_programs = elf != nullptr && !judge::fits_host(*elf, session.host) &&
                                      has_foreign_handlers(session.system);
     if (judge::needs_shim(question)) {
         judged.shim = target::inspect_shim(
@@ -127,6 +106,7 @@ void give_verdict(const Session& session, Judged& judged, const std::string& wor
     judged.insertion = read_inherited_insertion(session, working_directory, own);
     question.insertion = &judged.insertion;
     judged.verdict = judge::judge(question);
+    judged.children_inherit = judge::children_inherit(question);
 }
 
 // True if what was judged is still what is there (device, inode, size, modification and change
@@ -196,7 +176,7 @@ ExecRequest compose_exec(const Start& start, const Judged& judged,
         settings = {.library = judged.plan.shim.value,
                     .receipt = receipt.value_or(std::string{}),
                     .verbose = start.request.verbose,
-                    .children_inherit = judged.plan.children.value != profile::Children::stock};
+                    .children_inherit = judged.children_inherit};
     }
     ExecRequest exec{.path = judged.chain.path, .arguments = operands};
     exec.arguments.front() = start.request.argv0.value_or(operands.front());
@@ -313,11 +293,11 @@ Result<Judged> prepare(Start& start, const Rooms& rooms) {
         return fail(std::move(chain.error()));
     }
     Judged judged{.chain = std::move(*chain)};
-    auto chosen = choose_profile(start, judged.chain, rooms.catalogue);
+    auto chosen = choose_profile(start.named, start.request, judged.chain, rooms.catalogue);
     if (!chosen) {
         return fail(std::move(chosen.error()));
     }
-    auto plan = launch::make_plan(*chosen, start.request, session.host, session.installed_shim());
+    auto plan = make_plan(session, *chosen, start.request, session.host);
     if (!plan) {
         return fail(std::move(plan.error()));
     }

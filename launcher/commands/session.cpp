@@ -27,9 +27,11 @@ report::Colour Session::colour() const {
     return !plain && system.is_terminal(kStandardError) ? report::Colour::on : report::Colour::off;
 }
 
-std::string Session::installed_shim() const {
-    return prefix + "/lib/metalrun/libmetalrun_shim" +
-           (host.kernel == HostFacts::Kernel::linux ? ".so" : ".dylib");
+std::string Session::installed_shim(HostFacts::Kernel kernel, Library library) const {
+    const std::string_view name = kernel == HostFacts::Kernel::linux ? "libmetalrun_shim.so"
+                                  : library == Library::thin ? "libmetalrun_shim.dylib"
+                                                             : "libmetalrun_shim_universal.dylib";
+    return text::concat(prefix, "/lib/metalrun/", name);
 }
 
 std::string Session::probe() const {

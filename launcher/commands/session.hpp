@@ -22,6 +22,9 @@
 
 namespace metalrun::commands {
 
+/// The two libraries of macOS: arm64 alone, or arm64, arm64e and x86_64.
+enum class Library : std::uint8_t { thin, universal };
+
 struct Session {
     System& system;
     std::vector<std::string> environment; ///< inherited, NAME=VALUE
@@ -32,8 +35,8 @@ struct Session {
 
     /// On if standard error is a terminal and NO_COLOR is not set.
     [[nodiscard]] report::Colour colour() const;
-    /// The path of the installed library.
-    [[nodiscard]] std::string installed_shim() const;
+    /// The path of the installed library for a kernel; on Linux there is one, whatever is asked for.
+    [[nodiscard]] std::string installed_shim(HostFacts::Kernel kernel, Library library) const;
     /// The path of the probe.
     [[nodiscard]] std::string probe() const;
     void print(std::string_view text) const;       ///< to standard output

@@ -25,12 +25,30 @@ enum class FindingId : std::uint8_t {
     starts_elsewhere,
     // image
     malformed,
+    wrong_platform,
+    encrypted,
+    arm64e_not_allowed,
+    slice_pinned,
+    rosetta,
     not_executable,
     wrong_architecture,
     static_program,
     loader_missing,
     // signature and rights
+    unsigned_code,
+    bad_signature,
     set_id,
+    platform_binary,
+    restrict_segment,
+    restrict_flag,
+    hardened_runtime,
+    library_validation,
+    app_sandbox,
+    unusual_entitlement,
+    launch_constraint,
+    library_constraint,
+    enhanced_security,
+    quarantined,
     // shim
     shim_missing,
     shim_not_a_library,
@@ -39,11 +57,21 @@ enum class FindingId : std::uint8_t {
     shim_path,
     shim_checksum,
     shim_foreign,
+    shim_platform,
+    shim_unsigned,
+    shim_bad_signature,
+    shim_quarantined,
+    shim_known,
+    child_would_die,
     // environment
     inherited_insertion,
     inherited_empty_element,
     // host
     not_a_guest,
+    not_apple_silicon,
+    sip_off,
+    guest_os_untested,
+    boot_argument,
     // workload
     stock_asked,
     profile_stock,
@@ -70,10 +98,21 @@ enum class Step : std::uint8_t {
     none,      ///< information only
 };
 
+/// What an insertion by hand would come to.
+enum class Outcome : std::uint8_t {
+    loads,     ///< the library is loaded
+    stripped,  ///< the program runs without it, in silence
+    killed,    ///< the program is ended
+    no_start,  ///< the program does not start at all
+    uncertain, ///< it cannot be told; Verdict::worst says what it can come to
+};
+
 struct Finding {
     FindingId id = FindingId::target_not_found;
     Severity severity = Severity::note;
     Step step = Step::none;
+    /// What it makes of an insertion; for Step::uncertain the worst it can come to. loads: nothing.
+    Outcome outcome = Outcome::loads;
     std::string message;            ///< one sentence in lower case, without a final period
     std::vector<std::string> facts; ///< what was seen
     std::string help;               ///< one action

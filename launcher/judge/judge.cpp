@@ -15,27 +15,30 @@ bool decides(const Finding& finding) {
     return finding.step != Step::none;
 }
 
-// The outcome of an insertion by hand does not depend on what was asked for, only on the files.
-Outcome predict(const std::vector<Finding>& findings, HostFacts::Kernel kernel) {
-    const auto has = [&](Step step) {
-        return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-            return finding.step == step && finding.severity == Severity::error;
-        });
-    };
-    if (has(Step::launch)) {
-        return Outcome::no_start;
+// The outcome of an insertion by hand does not depend on what was asked for, only on the files: the
+// first finding that stops it, in the order of the decision.
+Outcome predict(const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) {
+        if (finding.severity == Severity::error && finding.step != Step::uncertain &&
+            finding.outcome != Outcome::loads) {
+            return finding.outcome;
+        }
     }
-    if (has(Step::target)) {
-        return Outcome::stripped;
-    }
-    if (has(Step::shim)) {
-        // ld.so goes on without a library that it cannot load; dyld ends the program.
-        return kernel == HostFacts::Kernel::linux ? Outcome::stripped : Outcome::killed;
-    }
-    return has(Step::uncertain) ? Outcome::uncertain : Outcome::loads;
+    const bool uncertain = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+        return finding.step == Step::uncertain;
+    });
+    return uncertain ? Outcome::uncertain : Outcome::loads;
 }
 
-Decision decide(const Finding& first, const launch::Plan& plan) {
+// The worst that any uncertain finding can come to.
+Outcome worst_of(const std::vector<Finding>& findings) {
+    const bool kills = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+        return finding.step == Step::uncertain && finding.outcome == Outcome::killed;
+    });
+    return kills ? Outcome::killed : Outcome::stripped;
+}
+
+Decision decide(const Finding& first, const launch::Plan& plan, const Verdict& verdict) {
     switch (first.step) {
     case Step::launch:
         return Decision::refuse;
@@ -46,7 +49,9 @@ Decision decide(const Finding& first, const launch::Plan& plan) {
     case Step::target:
         break;
     case Step::uncertain:
-        if (plan.when_uncertain.value == profile::WhenUncertain::inject) {
+        // The worst case `stripped` costs nothing: the program runs as it would have.
+        if (verdict.worst != Outcome::killed ||
+            plan.when_uncertain.value == profile::WhenUncertain::inject) {
             return Decision::inject;
         }
         break;
@@ -58,9 +63,39 @@ Decision decide(const Finding& first, const launch::Plan& plan) {
 
 } // namespace
 
+const macho::SliceFacts* running_slice(const macho::FileFacts& file,
+                                       std::optional<cli::Arch> asked) {
+    const auto find = [&](std::string_view name) -> const macho::SliceFacts* {
+        for (const macho::SliceFacts& slice : file.slices) {
+            if (slice.name == name) {
+                return &slice;
+            }
+        }
+        return nullptr;
+    };
+    if (asked) {
+        static constexpr std::array<std::string_view, 3> kNames{"arm64", "arm64e", "x86_64"};
+        return find(kNames.at(static_cast<std::size_t>(*asked)));
+    }
+    const macho::SliceFacts* plain = find("arm64");
+    return plain != nullptr ? plain : find("arm64e");
+}
+
 bool fits_host(const elf::Facts& facts, const HostFacts& host) {
     return facts.is_64_bit && facts.is_little_endian &&
            facts.machine == elf::machine_of(host.architecture);
+}
+
+bool children_inherit(const Question& question) {
+    switch (question.plan.children.value) {
+    case profile::Children::stock:
+        return false;
+    case profile::Children::inherit:
+        return true;
+    case profile::Children::inherit_if_safe:
+        break;
+    }
+    return !rule::child_may_die(question);
 }
 
 bool needs_shim(const Question& question) {
@@ -80,13 +115,13 @@ Verdict judge(const Question& question) {
     }
     std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.step < b.step; });
-    verdict.outcome = predict(verdict.findings, question.host.kernel);
+    verdict.outcome = predict(verdict.findings);
     if (verdict.outcome == Outcome::uncertain) {
-        verdict.worst = Outcome::stripped;
+        verdict.worst = worst_of(verdict.findings);
     }
     verdict.decision = Decision::inject;
     if (!verdict.findings.empty() && decides(verdict.findings.front())) {
-        verdict.decision = decide(verdict.findings.front(), question.plan);
+        verdict.decision = decide(verdict.findings.front(), question.plan, verdict);
         if (verdict.decision != Decision::inject) {
             verdict.reason = verdict.findings.front().id;
         }
@@ -138,6 +173,62 @@ std::string_view to_string(FindingId id) {
         return "starts-elsewhere";
     case FindingId::malformed:
         return "malformed";
+    case FindingId::wrong_platform:
+        return "wrong-platform";
+    case FindingId::encrypted:
+        return "encrypted";
+    case FindingId::arm64e_not_allowed:
+        return "arm64e-not-allowed";
+    case FindingId::slice_pinned:
+        return "slice-pinned";
+    case FindingId::rosetta:
+        return "rosetta";
+    case FindingId::unsigned_code:
+        return "unsigned";
+    case FindingId::bad_signature:
+        return "bad-signature";
+    case FindingId::platform_binary:
+        return "platform-binary";
+    case FindingId::restrict_segment:
+        return "restrict-segment";
+    case FindingId::restrict_flag:
+        return "restrict-flag";
+    case FindingId::hardened_runtime:
+        return "hardened-runtime";
+    case FindingId::library_validation:
+        return "library-validation";
+    case FindingId::app_sandbox:
+        return "app-sandbox";
+    case FindingId::unusual_entitlement:
+        return "unusual-entitlement";
+    case FindingId::launch_constraint:
+        return "launch-constraint";
+    case FindingId::library_constraint:
+        return "library-constraint";
+    case FindingId::enhanced_security:
+        return "enhanced-security";
+    case FindingId::quarantined:
+        return "quarantined";
+    case FindingId::shim_platform:
+        return "shim-platform";
+    case FindingId::shim_unsigned:
+        return "shim-unsigned";
+    case FindingId::shim_bad_signature:
+        return "shim-bad-signature";
+    case FindingId::shim_quarantined:
+        return "shim-quarantined";
+    case FindingId::child_would_die:
+        return "child-would-die";
+    case FindingId::shim_known:
+        return "shim-known";
+    case FindingId::not_apple_silicon:
+        return "not-apple-silicon";
+    case FindingId::sip_off:
+        return "sip-off";
+    case FindingId::guest_os_untested:
+        return "guest-os-untested";
+    case FindingId::boot_argument:
+        return "boot-argument";
     case FindingId::not_executable:
         return "not-executable";
     case FindingId::wrong_architecture:

@@ -16,6 +16,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace metalrun::judge {
 
@@ -24,8 +25,10 @@ struct ShimFacts {
     std::string path;
     int open_error = 0; ///< errno of opening it, or 0
     FileStatus status;
-    std::expected<elf::Facts, elf::Malformed> elf;
+    target::Content content;
     bool no_execution = false;     ///< its file system lets nothing be executed
+    std::vector<macho::PageCheck> pages; ///< one per slice of a signed Mach-O library
+    bool quarantined = false;
     std::optional<Error> distrust; ///< who else may write to it
     std::string sha256;            ///< lower-case hex; empty: not asked for
 };
@@ -44,8 +47,17 @@ struct Question {
 /// True if the decision depends on the shim: nothing before it decides.
 [[nodiscard]] bool needs_shim(const Question& question);
 
+/// The slice of a Mach-O program that is started: the one asked for, else arm64 whenever it is there
+/// (metalrun pins it; the kernel would prefer arm64e), else arm64e. Null if it is not there.
+[[nodiscard]] const macho::SliceFacts* running_slice(const macho::FileFacts& file,
+                                                     std::optional<cli::Arch> asked);
+
 /// True if a 64-bit program of this machine type runs here as it is.
 [[nodiscard]] bool fits_host(const elf::Facts& facts, const HostFacts& host);
+
+/// Whether children of this start get the shim, too: `inherit-if-safe` says no where a child of
+/// another architecture could be ended by it.
+[[nodiscard]] bool children_inherit(const Question& question);
 
 [[nodiscard]] Verdict judge(const Question& question);
 

@@ -16,15 +16,6 @@ namespace metalrun::judge {
 
 enum class Decision : std::uint8_t { inject, stock, refuse };
 
-/// What an insertion by hand would come to.
-enum class Outcome : std::uint8_t {
-    loads,     ///< the library is loaded
-    stripped,  ///< the program runs without it, in silence
-    killed,    ///< the program is ended
-    no_start,  ///< the program does not start at all
-    uncertain, ///< it cannot be told; Verdict::worst says what it can come to
-};
-
 [[nodiscard]] std::string_view to_string(Decision decision);
 [[nodiscard]] std::string_view to_string(Outcome outcome);
 

@@ -16,7 +16,6 @@ namespace {
 using profile::Family;
 using profile::Limit;
 
-constexpr std::string_view kDefault = "built-in default";
 constexpr std::string_view kCommandLine = "command line";
 constexpr std::uint16_t kFamilyOfEveryMac = 1007;
 
@@ -30,7 +29,7 @@ Effective<T> choose(const std::optional<T>& asked, const std::optional<T>& writt
     if (written) {
         return {*written, profile_origin};
     }
-    return {std::move(fallback), std::string(kDefault)};
+    return {std::move(fallback), std::string(kBuiltInDefault)};
 }
 
 Effective<std::uint64_t> bytes_of(const Effective<Limit>& limit) {
@@ -158,6 +157,7 @@ Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& reque
     plan.stock_asked = asked.stock;
     plan.family_asked = asked.family.has_value();
     plan.verify = asked.verify;
+    plan.arch = asked.arch;
     set_ceiling(plan, host);
     add_environment(plan, chosen.environment, name);
     add_quirks(plan, chosen, host);

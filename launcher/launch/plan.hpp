@@ -12,9 +12,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace metalrun::launch {
+
+/// The origin of a value that neither the command line nor the profile gives.
+inline constexpr std::string_view kBuiltInDefault = "built-in default";
 
 /// A value and where it came from: "default", "command line", or the profile's name.
 template <class T> struct Effective {
@@ -57,6 +61,7 @@ struct Plan {
     bool stock_asked = false;
     bool family_asked = false; ///< --family was given
     bool verify = false;
+    std::optional<cli::Arch> arch; ///< --arch
     std::vector<Change> environment;
     std::vector<AppliedQuirk> quirks;
 };

@@ -22,7 +22,6 @@ using judge::Severity;
 using judge::Step;
 
 constexpr std::size_t kLongestLine = 256; // linux/binfmts.h BINPRM_BUF_SIZE
-constexpr std::uint32_t kAnyMayRun = 0111;
 constexpr std::size_t kMostScripts = 4; // fs/exec.c: at most 4 changes of interpreter
 
 Finding problem(FindingId id, std::string message, std::vector<std::string> facts,
@@ -30,6 +29,7 @@ Finding problem(FindingId id, std::string message, std::vector<std::string> fact
     return {.id = id,
             .severity = Severity::error,
             .step = Step::launch,
+            .outcome = judge::Outcome::no_start,
             .message = std::move(message),
             .facts = std::move(facts),
             .help = std::move(help)};
@@ -166,11 +166,13 @@ std::string rights_gained(System& system, const std::string& path, const FileSta
 }
 
 Image make_image(System& system, const std::string& path, const File& file) {
-    Image image{.path = path, .status = file.status(), .elf = elf::read_facts(file)};
+    Image image{.path = path, .status = file.status(), .content = read_content(file, macho::Depth::decide)};
     image.rights = rights_gained(system, path, image.status);
     image.gains_rights = !image.rights.empty();
-    if (image.elf && !image.elf->interpreter.empty()) {
-        image.loader_missing = !system.stat(image.elf->interpreter).has_value();
+    image.quarantined = system.is_quarantined(path);
+    const elf::Facts* elf = image.content.elf();
+    if (elf != nullptr && !elf->interpreter.empty()) {
+        image.loader_missing = !system.stat(elf->interpreter).has_value();
     }
     return image;
 }
@@ -297,7 +299,7 @@ follow(System& system, Chain& chain, const std::string& path, const SearchPath& 
         return line->interpreter;
     }
     chain.links.push_back({.path = path, .line = {}, .kind = LinkKind::program, .status = status});
-    if (!elf::is_elf(first)) {
+    if (!elf::is_elf(first) && !macho::is_macho(first)) {
         return std::unexpected(not_a_program(path, status, first));
     }
     chain.image = make_image(system, path, **file);
@@ -371,6 +373,31 @@ Chain resolve(System& system, const std::string& typed, const SearchPath& search
         }
         next = *further;
     }
+}
+
+Chain inspect(System& system, const std::string& path) {
+    Chain chain{.typed = path, .path = path};
+    chain.names.push_back(base_name(path));
+    const auto status = system.stat(path);
+    if (!status) {
+        chain.problem = cannot_reach(path, status.error());
+        return chain;
+    }
+    if (status->kind != FileKind::regular) {
+        chain.problem = not_executable(path, *status);
+        return chain;
+    }
+    auto followed = follow(system, chain, path, {});
+    if (!followed) {
+        chain.problem = std::move(followed.error());
+    } else if (const std::optional<std::string>& interpreter = *followed; interpreter) {
+        chain.problem = problem(FindingId::not_a_program,
+                                text::format("{} is a script; its interpreter {} is judged by its own "
+                                             "path",
+                                             text::quote(path), text::quote(*interpreter)),
+                                {}, "check the interpreter");
+    }
+    return chain;
 }
 
 } // namespace metalrun::target

@@ -4,9 +4,9 @@
 // `#!` lines (execve(2)).
 #pragma once
 
-#include "elf/elf.hpp"
 #include "judge/finding.hpp"
 #include "system/system.hpp"
+#include "target/content.hpp"
 
 #include <expected>
 #include <memory>
@@ -31,9 +31,11 @@ struct Link {
 struct Image {
     std::string path;
     FileStatus status;
-    std::expected<elf::Facts, elf::Malformed> elf;
+    Content content;
     bool gains_rights = false;   ///< set-id for this user, or file capabilities
     std::string rights;          ///< what it gains, in words
+    std::vector<std::optional<macho::PageCheck>> pages = {}; ///< per slice; empty: not verified
+    bool quarantined = false;    ///< carries com.apple.quarantine
     bool loader_missing = false; ///< PT_INTERP names a file that is not there
 };
 
@@ -70,6 +72,9 @@ struct Candidate {
 /// Follows `typed` to the image. Never fails: what goes wrong is Chain::problem.
 [[nodiscard]] Chain resolve(System& system, const std::string& typed, const SearchPath& search);
 
+/// Looks at one file as `check` does: no search, and the run bit does not matter.
+[[nodiscard]] Chain inspect(System& system, const std::string& path);
+
 /// The script whose `#!` line leads back to metalrun (`own` is the running one's status), directly
 /// or through env(1); null if the chain ends elsewhere. Starting it would start metalrun again for
 /// ever.
@@ -79,6 +84,9 @@ struct Candidate {
 /// What follows the interpreter in a script's first line, trimmed; nothing if it is no script.
 [[nodiscard]] std::optional<std::string> interpreter_arguments(System& system,
                                                                const std::string& path);
+
+/// The base names of the libraries that the image needs (all slices of a universal file).
+[[nodiscard]] std::vector<std::string> needed_libraries(const Content& content);
 
 /// The base name of a path.
 [[nodiscard]] std::string base_name(const std::string& path);

@@ -17,8 +17,7 @@ bool carries_marker(System& system, const std::string& path) {
     if (!file) {
         return false;
     }
-    const auto facts = elf::read_facts(**file);
-    return facts && facts->marker == "launcher";
+    return marker_of(read_content(**file, macho::Depth::decide)) == "launcher";
 }
 
 bool is_skipped(System& system, const std::string& path, const FileStatus& status,
@@ -89,6 +88,26 @@ std::vector<Candidate> find_candidates(System& system, const std::string& name,
     return found;
 }
 
+std::vector<std::string> needed_libraries(const Content& content) {
+    std::vector<std::string> names;
+    if (const elf::Facts* facts = content.elf(); facts != nullptr) {
+        for (const std::string& library : facts->needed) {
+            names.push_back(base_name(library));
+        }
+    }
+    if (const macho::FileFacts* facts = content.macho(); facts != nullptr) {
+        for (const macho::SliceFacts& slice : facts->slices) {
+            if (!slice.image) {
+                continue;
+            }
+            for (const macho::Dependency& library : slice.image->dependencies) {
+                names.push_back(base_name(library.path));
+            }
+        }
+    }
+    return names;
+}
+
 const Link* find_way_back(System& system, const Chain& chain, const FileStatus& own,
                           const SearchPath& search) {
     if (chain.links.size() < 2 || chain.links.back().kind != LinkKind::program) {
@@ -96,7 +115,7 @@ const Link* find_way_back(System& system, const Chain& chain, const FileStatus& 
     }
     const Link& script = chain.links[chain.links.size() - 2];
     const bool direct = is_same_file(chain.links.back().status, own) ||
-                        (chain.image && chain.image->elf && chain.image->elf->marker == "launcher");
+                        (chain.image && marker_of(chain.image->content) == "launcher");
     if (direct) {
         return &script;
     }

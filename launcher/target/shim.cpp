@@ -19,7 +19,7 @@ judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest di
     if (facts.status.kind != FileKind::regular) {
         return facts;
     }
-    facts.elf = elf::read_facts(**file);
+    facts.content = read_content(**file, macho::Depth::verify);
     const auto real = (*file)->real_path();
     if (!real) {
         facts.open_error = real.error();
@@ -29,6 +29,14 @@ judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest di
         facts.distrust = std::move(trusted.error());
     }
     facts.no_execution = system.forbids_execution(path);
+    facts.quarantined = system.is_quarantined(path);
+    if (const macho::FileFacts* library = facts.content.macho(); library != nullptr) {
+        for (const macho::SliceFacts& slice : library->slices) {
+            if (slice.signature && *slice.signature) {
+                facts.pages.push_back(macho::check_pages(**file, slice));
+            }
+        }
+    }
     if (digest == Digest::needed) {
         facts.sha256 = sha256_hex(**file, kLargestShim).value_or(std::string{});
     }
@@ -50,8 +58,7 @@ bool is_known_shim(System& system, const std::string& path, const FileStatus* ow
     if (!file) {
         return false;
     }
-    const auto facts = elf::read_facts(**file);
-    return facts && facts->marker == "shim";
+    return marker_of(read_content(**file, macho::Depth::decide)) == "shim";
 }
 
 } // namespace metalrun::target

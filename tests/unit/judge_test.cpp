@@ -23,14 +23,16 @@ struct Case {
     launch::Insertion insertion;
 
     Case() {
-        chain.image = target::Image{
-            .path = "/prog",
-            .elf = elf::Facts{.machine = 62, .type = elf::Type::shared, .interpreter = "/ld.so"}};
+        chain.image = target::Image{.path = "/prog"};
+        chain.image->content.parsed = target::ElfResult(
+            elf::Facts{.machine = 62, .type = elf::Type::shared, .interpreter = "/ld.so"});
         shim.status.kind = FileKind::regular;
-        shim.elf = elf::Facts{.machine = 62, .type = elf::Type::shared, .marker = "shim"};
+        shim.content.parsed = target::ElfResult(elf::Facts{.machine = 62, .type = elf::Type::shared, .marker = "shim"});
         plan.ceiling = 1007;
         plan.status = profile::WorkloadStatus::beneficial;
     }
+    elf::Facts& target_elf() { return *std::get<target::ElfResult>(chain.image->content.parsed); }
+    elf::Facts& shim_elf() { return *std::get<target::ElfResult>(shim.content.parsed); }
     [[nodiscard]] judge::Question question() const {
         return {.chain = chain, .shim = &shim, .host = host, .plan = plan, .insertion = &insertion};
     }
@@ -72,6 +74,7 @@ TEST_SUITE("judge") {
         changed.chain.problem = judge::Finding{.id = FindingId::target_not_found,
                                                .severity = Severity::error,
                                                .step = judge::Step::launch,
+                                               .outcome = Outcome::no_start,
                                                .message = "m"};
         changed.plan.stock_asked = true;
         changed.plan.on_refusal.value = profile::OnRefusal::stock;
@@ -81,10 +84,10 @@ TEST_SUITE("judge") {
 
     TEST_CASE("a damaged program and one without a loader cannot start") {
         Case damaged;
-        damaged.chain.image->elf = std::unexpected(elf::Malformed{"cut"});
+        damaged.chain.image->content.parsed = target::ElfResult(std::unexpected(elf::Malformed{"cut"}));
         check_refused(damaged, FindingId::malformed, Errc::refused);
         Case object;
-        object.chain.image->elf->type = elf::Type::other;
+        object.target_elf().type = elf::Type::other;
         check_refused(object, FindingId::not_executable, Errc::refused);
         Case foreign;
         foreign.chain.image->loader_missing = true;
@@ -156,13 +159,13 @@ TEST_SUITE("judge") {
         folder.shim.status.kind = FileKind::directory;
         check_refused(folder, FindingId::shim_not_a_library, Errc::shim);
         Case damaged;
-        damaged.shim.elf = std::unexpected(elf::Malformed{"cut"});
+        damaged.shim.content.parsed = target::ElfResult(std::unexpected(elf::Malformed{"cut"}));
         check_refused(damaged, FindingId::shim_not_a_library, Errc::shim);
         Case program;
-        program.shim.elf->interpreter = "/ld.so";
+        program.shim_elf().interpreter = "/ld.so";
         check_refused(program, FindingId::shim_not_a_library, Errc::shim);
         Case other;
-        other.shim.elf->machine = 183;
+        other.shim_elf().machine = 183;
         check_refused(other, FindingId::shim_architecture, Errc::shim);
         Case writable;
         writable.shim.distrust = Error{.code = Errc::shim, .message = "others may write"};
@@ -185,7 +188,7 @@ TEST_SUITE("judge") {
 
     TEST_CASE("errors of the target: another machine, set-id, static") {
         Case machine;
-        machine.chain.image->elf->machine = 183;
+        machine.target_elf().machine = 183;
         check_refused(machine, FindingId::wrong_architecture, Errc::refused);
         machine.plan.stock_asked = true;
         CHECK(machine.verdict().decision == Decision::refuse);
@@ -193,14 +196,14 @@ TEST_SUITE("judge") {
         question.runs_foreign_programs = true;
         CHECK(judge::judge(question).decision == Decision::stock);
         Case narrow;
-        narrow.chain.image->elf->is_64_bit = false;
-        narrow.chain.image->elf->machine = 3;
+        narrow.target_elf().is_64_bit = false;
+        narrow.target_elf().machine = 3;
         check_refused(narrow, FindingId::wrong_architecture, Errc::refused);
         Case rights;
         rights.chain.image->gains_rights = true;
         check_refused(rights, FindingId::set_id, Errc::refused);
         Case fixed;
-        fixed.chain.image->elf->interpreter.clear();
+        fixed.target_elf().interpreter.clear();
         check_refused(fixed, FindingId::static_program, Errc::refused);
         CHECK(fixed.verdict().outcome == Outcome::stripped);
     }
@@ -237,7 +240,7 @@ TEST_SUITE("judge") {
 
     TEST_CASE("a foreign library is used, with a warning") {
         Case changed;
-        changed.shim.elf->marker.clear();
+        changed.shim_elf().marker.clear();
         CHECK(changed.verdict().decision == Decision::inject);
         CHECK(changed.has(FindingId::shim_foreign));
     }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "commands/prepare.hpp"
+
+#include <utility>
+
+namespace metalrun::commands {
+
+Result<profile::Profile> choose_profile(const std::optional<profile::Profile>& named,
+                                        const cli::Request& request, const target::Chain& chain,
+                                        profile::Catalogue& catalogue) {
+    if (named) {
+        return *named;
+    }
+    const auto& operands = request.operands;
+    profile::Subject subject{.program_names = chain.names,
+                             .arguments = {operands.begin() + 1, operands.end()}};
+    if (chain.image) {
+        subject.libraries = target::needed_libraries(chain.image->content);
+    }
+    auto match = catalogue.find_match(subject);
+    if (!match) {
+        return fail(std::move(match.error()));
+    }
+    if (std::optional<profile::Profile>& found = *match; found) {
+        return std::move(*found);
+    }
+    return catalogue.load("default");
+}
+
+Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,
+                               const cli::Request& request, const HostFacts& host) {
+    auto plan = launch::make_plan(chosen, request, host, session.installed_shim(host.kernel, Library::thin));
+    if (plan && plan->children.value != profile::Children::stock && plan->shim.origin == launch::kBuiltInDefault) {
+        plan->shim.value = session.installed_shim(host.kernel, Library::universal);
+    }
+    return plan;
+}
+
+} // namespace metalrun::commands

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// The steps from a chain to a plan that a start and a check share.
+#pragma once
+
+#include "commands/session.hpp"
+#include "target/chain.hpp"
+
+#include <optional>
+
+namespace metalrun::commands {
+
+/// `named` (by --profile or $METALRUN_PROFILE), else the profile whose [match] fits the chain and the
+/// target's arguments, else `default`.
+[[nodiscard]] Result<profile::Profile>
+choose_profile(const std::optional<profile::Profile>& named, const cli::Request& request,
+               const target::Chain& chain, profile::Catalogue& catalogue);
+
+/// The plan, with the installed library that fits: on macOS the universal one where children get it,
+/// so that no child of another architecture is ended.
+[[nodiscard]] Result<launch::Plan> make_plan(const Session& session,
+                                             const profile::Profile& chosen,
+                                             const cli::Request& request, const HostFacts& host);
+
+} // namespace metalrun::commands

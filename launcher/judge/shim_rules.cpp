@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+//
+// Whether the library can be inserted: ld.so(8); dyld loadInsertedLibraries, GradedArchitectures.
+#include "judge/rule_parts.hpp"
+#include "judge/rules.hpp"
+#include "macho/format.hpp"
+#include "profile/values.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace metalrun::judge {
+
+namespace rule {
+
+namespace {
+
+std::string_view library_help(const Question& q) {
+    return q.plan.shim.origin == launch::kBuiltInDefault
+               ? "install metalrun again, or name the library with '--shim FILE'"
+               : "correct the path, or leave it out to use the installed library";
+}
+
+// What a library that cannot be loaded does to the program: ld.so goes on without it, dyld ends the
+// program, unless library validation lets dyld go on (dyld loadInsertedLibraries, AMFI bit 5).
+Outcome shim_outcome(const Question& q) {
+    if (q.host.kernel == HostFacts::Kernel::linux) {
+        return Outcome::stripped;
+    }
+    const macho::CodeSignature* signature = target_signature(q);
+    return signature != nullptr && signature->has_library_validation() ? Outcome::stripped
+                                                                       : Outcome::killed;
+}
+
+bool is_library(const target::Content& content) {
+    if (const elf::Facts* facts = content.elf(); facts != nullptr) {
+        const bool foreign = !facts->is_64_bit || !facts->is_little_endian;
+        return foreign || (facts->type == elf::Type::shared && facts->interpreter.empty());
+    }
+    const macho::FileFacts* file = content.macho();
+    return file != nullptr &&
+           std::all_of(file->slices.begin(), file->slices.end(), [](const macho::SliceFacts& slice) {
+               return slice.image && slice.image->is_library();
+           });
+}
+
+bool has_slice(const macho::FileFacts& library, std::string_view name) {
+    return std::any_of(library.slices.begin(), library.slices.end(),
+                       [&](const macho::SliceFacts& slice) { return slice.name == name; });
+}
+
+std::string slice_names(const macho::FileFacts& file) {
+    std::string names;
+    for (const macho::SliceFacts& slice : file.slices) {
+        names += names.empty() ? "" : ", ";
+        names += slice.name;
+    }
+    return names;
+}
+
+// dyld GradedArchitectures: an arm64e process takes nothing but arm64e; an arm64 process takes arm64,
+// and arm64e, too, from a third party since macOS 14.4.
+Found shim_slice_missing(const Question& q) {
+    const macho::FileFacts* library = shim_macho(q);
+    const macho::SliceFacts* process = target_slice(q);
+    if (library == nullptr || process == nullptr || has_slice(*library, process->name)) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_architecture,
+                               format("{} ({}) cannot load the shim {} ({})", target_name(q),
+                                      process->name, quote(q.shim->path), slice_names(*library)));
+    finding.help = "name a library that has this architecture with '--shim FILE'";
+    return finding;
+}
+
+} // namespace
+
+std::optional<Finding> shim_path(const Question& q) {
+    if (q.shim == nullptr) {
+        return std::nullopt;
+    }
+    // dyld splits at colons, ld.so at blanks, too, and replaces $ORIGIN and $LIB; neither has an
+    // escape.
+    const bool linux = q.host.kernel == HostFacts::Kernel::linux;
+    if (q.shim->no_execution) {
+        Finding finding =
+            error_at(Step::shim, shim_outcome(q), FindingId::shim_path,
+                     format("the shim {} lies on a file system that is mounted noexec",
+                            quote(q.shim->path)));
+        finding.help = "put the library on another file system";
+        return finding;
+    }
+    const std::size_t at = q.shim->path.find_first_of(linux ? ": \t\n$" : ":\n");
+    if (at == std::string::npos) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(
+        Step::shim, shim_outcome(q), FindingId::shim_path,
+        format("the shim's path {} cannot be written in {}: it contains {}", quote(q.shim->path),
+               launch::insertion_variable(q.host.kernel), quote(q.shim->path.substr(at, 1))));
+    finding.help = "put the library in a folder without such a character in its path";
+    return finding;
+}
+
+std::optional<Finding> shim_missing(const Question& q) {
+    if (q.shim == nullptr || q.shim->open_error == 0) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(
+        Step::shim, shim_outcome(q), FindingId::shim_missing,
+        format("cannot read the shim {}: {}", quote(q.shim->path),
+               std::strerror(q.shim->open_error))); // NOLINT(concurrency-mt-unsafe): one thread
+    finding.facts.push_back(format("the path comes from: {}", q.plan.shim.origin));
+    finding.help = std::string(library_help(q));
+    return finding;
+}
+
+std::optional<Finding> shim_not_a_library(const Question& q) {
+    if (q.shim == nullptr || q.shim->open_error != 0) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_not_a_library, {});
+    finding.help = std::string(library_help(q));
+    if (q.shim->status.kind != FileKind::regular) {
+        finding.message = format("the shim {} is not a regular file", quote(q.shim->path));
+        return finding;
+    }
+    if (!q.shim->content.is_known()) {
+        finding.message = format("the shim {} is not a shared library", quote(q.shim->path));
+        return finding;
+    }
+    if (const std::string* damage = q.shim->content.damage(); damage != nullptr) {
+        finding.message = format("the shim {} is damaged: {}", quote(q.shim->path), *damage);
+        return finding;
+    }
+    if (!is_library(q.shim->content)) {
+        finding.message = format("the shim {} is not a shared library", quote(q.shim->path));
+        return finding;
+    }
+    return std::nullopt;
+}
+
+std::optional<Finding> shim_architecture(const Question& q) {
+    const elf::Facts* library = shim_elf(q);
+    if (library == nullptr) {
+        return shim_slice_missing(q);
+    }
+    if (fits_host(*library, q.host)) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_architecture,
+                               format("the shim {} is built for {}, this machine is {}",
+                                      quote(q.shim->path), machine_text(*library),
+                                      elf::machine_name(elf::machine_of(q.host.architecture))));
+    finding.help = "name a library of the right kind with '--shim FILE'";
+    return finding;
+}
+
+std::optional<Finding> shim_writable_by_others(const Question& q) {
+    if (q.shim == nullptr || !q.shim->distrust) {
+        return std::nullopt;
+    }
+    Finding finding =
+        error_at(Step::shim, shim_outcome(q), FindingId::shim_writable_by_others, q.shim->distrust->message);
+    finding.facts = q.shim->distrust->notes;
+    finding.help = q.shim->distrust->help;
+    return finding;
+}
+
+std::optional<Finding> shim_checksum(const Question& q) {
+    if (q.shim == nullptr || q.shim->open_error != 0 || q.plan.shim_sha256.empty() ||
+        q.shim->sha256 == q.plan.shim_sha256) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_checksum,
+                               format("the shim {} is not the library that profile {} names",
+                                      quote(q.shim->path), quote(q.plan.profile)));
+    finding.facts = {format("SHA-256 seen:     {}", q.shim->sha256),
+                     format("SHA-256 expected: {}", q.plan.shim_sha256)};
+    finding.help = "install the library again, or correct 'shim.sha256' in the profile";
+    return finding;
+}
+
+std::optional<Finding> shim_foreign(const Question& q) {
+    const target::Content* content = shim_content(q);
+    if (content == nullptr || !content->is_known() || target::marker_of(*content) == "shim") {
+        return std::nullopt;
+    }
+    Finding finding = remark(
+        FindingId::shim_foreign, Severity::warning,
+        format("{} is not metalrun's own library: it writes no receipt, and 'children' and 'hook' "
+               "cannot be honoured",
+               quote(q.shim->path)));
+    return finding;
+}
+
+bool child_may_die(const Question& q) {
+    if (q.host.kernel == HostFacts::Kernel::linux || q.host.sip == Tri::yes) {
+        return false;
+    }
+    const macho::FileFacts* library = shim_macho(q);
+    const bool old = !profile::covers_os(">=14.4", q.host.os).value_or(false);
+    return library == nullptr || !has_slice(*library, "arm64e") || old;
+}
+
+std::optional<Finding> child_would_die(const Question& q) {
+    if (q.shim == nullptr || q.plan.children.value == profile::Children::stock || !child_may_die(q)) {
+        return std::nullopt;
+    }
+    const std::string sentence = format(
+        "children of {} that are Apple's own programs (arm64e) could not load the shim and would be "
+        "ended",
+        target_name(q));
+    if (q.plan.children.value == profile::Children::inherit_if_safe) {
+        return remark(FindingId::child_would_die, Severity::note,
+                      format("{}: children run stock", sentence));
+    }
+    Finding finding = error_at(Step::shim, Outcome::loads, FindingId::child_would_die, sentence);
+    finding.help = "use '--children inherit-if-safe' or '--children stock'";
+    return finding;
+}
+
+std::optional<Finding> shim_platform(const Question& q) {
+    const macho::FileFacts* library = shim_macho(q);
+    if (library == nullptr) {
+        return std::nullopt;
+    }
+    for (const macho::SliceFacts& slice : library->slices) {
+        if (slice.image && slice.image->platform() != macho::kPlatformMacos) {
+            Finding finding = error_at(
+                Step::shim, shim_outcome(q), FindingId::shim_platform,
+                format("the shim {} is built for {}, not for macOS", quote(q.shim->path),
+                       slice.image->versions.empty() ? std::string("no platform")
+                                                     : slice.image->versions.front().platform_name));
+            finding.help = std::string(library_help(q));
+            return finding;
+        }
+    }
+    return std::nullopt;
+}
+
+// An x86_64 process without library validation takes unsigned code; arm64 code must be signed.
+std::optional<Finding> shim_unsigned(const Question& q) {
+    const macho::FileFacts* library = shim_macho(q);
+    if (library == nullptr) {
+        return std::nullopt;
+    }
+    for (const macho::SliceFacts& slice : library->slices) {
+        if (!slice.signature && slice.name.starts_with("arm64")) {
+            Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_unsigned,
+                                       format("the shim {} is not signed ({} slice)",
+                                              quote(q.shim->path), slice.name));
+            finding.help = "sign it: codesign --force --sign - FILE, on a new file, then rename it";
+            return finding;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Finding> shim_bad_signature(const Question& q) {
+    const macho::FileFacts* library = shim_macho(q);
+    if (library == nullptr) {
+        return std::nullopt;
+    }
+    std::string why;
+    for (const macho::SliceFacts& slice : library->slices) {
+        if (slice.signature && !*slice.signature) {
+            why = slice.signature->error().message;
+        }
+    }
+    for (const macho::PageCheck& pages : q.shim->pages) {
+        if (!pages.good()) {
+            why = format("{} of {} page hashes are wrong, the first is that of page {}", pages.bad,
+                         pages.checked, pages.first_bad.value_or(0));
+        }
+    }
+    if (why.empty()) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_bad_signature,
+                               format("the signature of the shim {} is broken", quote(q.shim->path)));
+    finding.facts.push_back(why);
+    finding.help = "install metalrun again";
+    return finding;
+}
+
+std::optional<Finding> shim_quarantined(const Question& q) {
+    if (q.shim == nullptr || !q.shim->quarantined) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_quarantined,
+                               format("macOS has not approved the shim {} (com.apple.quarantine)",
+                                      quote(q.shim->path)));
+    finding.help = format("xattr -d com.apple.quarantine {}", text::escape(q.shim->path));
+    return finding;
+}
+
+} // namespace rule
+
+} // namespace metalrun::judge

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+//
+// Written by hand, like all JSON that metalrun prints: the document is small and its order fixed.
+#include "macho/facts.hpp"
+#include "report/check_report.hpp"
+#include "report/text.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace metalrun::report {
+
+namespace {
+
+std::string string(std::string_view value) {
+    return text::basic_string(value);
+}
+
+std::string string_or_null(std::string_view value) {
+    return value.empty() ? "null" : string(value);
+}
+
+std::string boolean(bool value) {
+    return value ? "true" : "false";
+}
+
+std::string tri(Tri value) {
+    return value == Tri::unknown ? "null" : boolean(value == Tri::yes);
+}
+
+std::string strings(std::span<const std::string> values) {
+    std::string out;
+    for (const std::string& value : values) {
+        out += text::concat(out.empty() ? "" : ", ", string(value));
+    }
+    return text::concat("[", out, "]");
+}
+
+// Members one behind the other.
+class Object {
+public:
+    Object& add(std::string_view key, const std::string& value) {
+        out_ += text::concat(out_.empty() ? "" : ", ", string(key), ": ", value);
+        return *this;
+    }
+    [[nodiscard]] std::string render() const { return text::concat("{", out_, "}"); }
+
+private:
+    std::string out_;
+};
+
+std::string_view sip_word(Tri sip) {
+    return sip == Tri::yes ? "on" : sip == Tri::no ? "off" : "unknown";
+}
+
+std::string render_host(const HostFacts& host) {
+    const std::string_view source = host.source == HostFacts::Source::file      ? "file"
+                                    : host.source == HostFacts::Source::machine ? "machine"
+                                                                                : "assumed";
+    return Object()
+        .add("source", string(source))
+        .add("system", string(host.kernel == HostFacts::Kernel::darwin ? "macOS" : "Linux"))
+        .add("os", string_or_null(host.os))
+        .add("build", string_or_null(host.build))
+        .add("architecture", string_or_null(host.architecture))
+        .add("chip", string_or_null(host.chip))
+        .add("guest", tri(host.guest))
+        .add("sip", string(sip_word(host.sip)))
+        .render();
+}
+
+std::string render_entitlements(const macho::Entitlements& entitlements) {
+    Object object;
+    for (const macho::Entitlement& entry : entitlements.entries) {
+        const bool is_boolean = entry.kind == macho::Entitlement::Kind::yes ||
+                                entry.kind == macho::Entitlement::Kind::no;
+        object.add(entry.key, is_boolean ? boolean(entry.kind == macho::Entitlement::Kind::yes)
+                                         : string(entry.text));
+    }
+    return object.render();
+}
+
+std::string render_signature(const macho::SliceFacts& slice,
+                             const std::optional<macho::PageCheck>& pages) {
+    if (!slice.signature) {
+        return "null";
+    }
+    if (!*slice.signature) {
+        return Object()
+            .add("kind", string("broken"))
+            .add("problem", string(slice.signature->error().message))
+            .render();
+    }
+    const macho::CodeSignature& signature = **slice.signature;
+    const macho::CodeDirectory& best = signature.best();
+    std::string checked = "null";
+    if (pages) {
+        checked = Object()
+                      .add("checked", std::to_string(pages->checked))
+                      .add("bad", std::to_string(pages->bad))
+                      .render();
+    }
+    return Object()
+        .add("kind", string(signature.kind == macho::SignatureKind::cms ? "cms" : "adhoc"))
+        .add("flags", strings(macho::flag_names(best.flags)))
+        .add("identifier", string(best.identifier))
+        .add("team", best.team ? string(*best.team) : "null")
+        .add("cdhash", string_or_null(best.cdhash))
+        .add("hash", string(macho::hash_type_name(best.hash_type)))
+        .add("hardened", boolean(signature.is_hardened()))
+        .add("library_validation", boolean(signature.has_library_validation()))
+        .add("entitlements", render_entitlements(signature.entitlements))
+        .add("pages", checked)
+        .render();
+}
+
+std::string render_slices(const CheckedTarget& target) {
+    std::string out;
+    const auto& image = target.chain.image;
+    const macho::FileFacts* file = image ? image->content.macho() : nullptr;
+    if (file == nullptr) {
+        return "[]";
+    }
+    for (std::size_t i = 0; i < file->slices.size(); ++i) {
+        const macho::SliceFacts& slice = file->slices[i];
+        const auto pages =
+            i < image->pages.size() ? image->pages[i] : std::optional<macho::PageCheck>{};
+        const std::string rendered =
+            Object()
+                .add("architecture", string(slice.name))
+                .add("runs", boolean(slice.name == target.running_slice))
+                .add("type", slice.image ? string(slice.image->filetype_name) : "null")
+                .add("signature", render_signature(slice, pages))
+                .render();
+        out += text::concat(out.empty() ? "" : ", ", rendered);
+    }
+    return text::concat("[", out, "]");
+}
+
+std::string_view severity_word(judge::Severity severity) {
+    return severity == judge::Severity::error     ? "error"
+           : severity == judge::Severity::warning ? "warning"
+                                                  : "note";
+}
+
+std::string render_findings(const judge::Verdict& verdict) {
+    std::string out;
+    for (const judge::Finding& finding : verdict.findings) {
+        out += text::concat(out.empty() ? "" : ", ",
+                            Object()
+                                .add("id", string(judge::to_string(finding.id)))
+                                .add("severity", string(severity_word(finding.severity)))
+                                .add("message", string(finding.message))
+                                .add("facts", strings(finding.facts))
+                                .add("help", string_or_null(finding.help))
+                                .render());
+    }
+    return text::concat("[", out, "]");
+}
+
+std::string render_chain(const target::Chain& chain) {
+    std::string out;
+    for (const target::Link& link : chain.links) {
+        const bool script = link.kind == target::LinkKind::script;
+        out += text::concat(out.empty() ? "" : ", ",
+                            Object()
+                                .add("path", string(link.path))
+                                .add("kind", string(script ? "script" : "program"))
+                                .render());
+    }
+    return text::concat("[", out, "]");
+}
+
+std::string render_target(const CheckedTarget& target) {
+    const judge::Verdict& verdict = target.verdict;
+    return Object()
+        .add("path", string(target.chain.typed))
+        .add("decision", string(judge::to_string(verdict.decision)))
+        .add("outcome", string(judge::to_string(verdict.outcome)))
+        .add("worst", verdict.worst ? string(judge::to_string(*verdict.worst)) : "null")
+        .add("reason", verdict.reason ? string(judge::to_string(*verdict.reason)) : "null")
+        .add("library", string_or_null(target.library))
+        .add("children", string(target.children))
+        .add("profile", string(target.profile))
+        .add("chain", render_chain(target.chain))
+        .add("slices", render_slices(target))
+        .add("findings", render_findings(verdict))
+        .render();
+}
+
+} // namespace
+
+std::string render_check_json(const CheckReport& report) {
+    std::string targets;
+    for (const CheckedTarget& target : report.targets) {
+        targets += text::concat(targets.empty() ? "" : ",\n  ", render_target(target));
+    }
+    return text::concat(Object()
+                            .add("metalrun", string(report.version))
+                            .add("host", render_host(report.host))
+                            .add("assumptions", strings(report.assumptions))
+                            .add("targets", text::concat("[\n  ", targets, "\n]"))
+                            .render(),
+                        "\n");
+}
+
+} // namespace metalrun::report
