@@ -33,10 +33,11 @@ std::vector<std::byte> bytes_at(const Machine& machine, std::uint64_t address, s
 
 } // namespace
 
-LibSystem::LibSystem(Machine& machine, std::vector<std::string> environment,
+LibSystem::LibSystem(Machine& machine, const std::vector<std::string>& environment,
                      std::string library_path)
     : machine_(machine), library_path_(std::move(library_path)) {
     std::vector<std::uint64_t> entries;
+    entries.reserve(environment.size() + 1);
     for (const auto& entry : environment) {
         entries.push_back(machine_.allocate(entry));
     }

@@ -15,7 +15,8 @@ namespace emulation {
 class LibSystem {
 public:
     /// Exports its functions from the machine. `library_path` is what dladdr answers for the image.
-    LibSystem(Machine& machine, std::vector<std::string> environment, std::string library_path);
+    LibSystem(Machine& machine, const std::vector<std::string>& environment,
+              std::string library_path);
     LibSystem(const LibSystem&) = delete;
     LibSystem& operator=(const LibSystem&) = delete;
 
