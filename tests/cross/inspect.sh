@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# inspect.sh - looks at what build.sh made, with LLVM's tools: slices, what is linked, install
+# name, oldest macOS, signature, sections. One line a check; status 1 if any failed.
+set -eu
+cd "$(dirname "$0")/../.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0
+failed=0
+
+# check WHAT EXPECTED OBSERVED
+check() {
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1))
+        echo "ok      $1: $2"
+    else
+        failed=$((failed + 1))
+        echo "FAILED  $1: expected '$2', found '$3'"
+    fi
+}
+
+# The rest looks at one slice in a file of its own.
+
+one_line() { tr '\n' ' ' | sed 's/  */ /g; s/^ //; s/ $//'; }
+commands() { llvm-otool-19 -l "$1"; }
+file_type() { llvm-otool-19 -hv "$1" | awk '/MH_MAGIC_64/ {print $5}'; }
+linked() { llvm-objdump-19 --macho --dylibs-used "$1" | awk 'NR > 1 {print $1}' | grep -v '^@rpath/' | LC_ALL=C sort | one_line; }
+install_name() { llvm-objdump-19 --macho --dylib-id "$1" | sed -n '2p'; }
+oldest_system() { commands "$1" | awk '$1 == "platform" {p = $2} $1 == "minos" {print (p == 1 || p == "macos" ? "macOS" : p) " " $2}'; }
+sections() { commands "$1" | awk '$1 == "sectname" {s = $2} $1 == "segname" && s != "" {print $2 "," s; s = ""}'; }
+has_section() { if sections "$1" | grep -qx "$2"; then echo present; else echo absent; fi; }
+exported() { llvm-nm-19 --extern-only --defined-only --format=just-symbols "$1" 2>/dev/null | grep -c . || true; }
+rpaths() { commands "$1" | grep -c LC_RPATH || true; }
+
+# The big-endian word at an offset.
+word() { od -An -v -tx1 -j "$2" -N 4 "$1" | tr -d ' \n'; }
+
+# What the kernel reads of a signature (cs_blobs.h): a super blob whose first blob is the code
+# directory, with its flags as the fourth word.
+signature() {
+    start=$(commands "$1" | awk '$2 == "LC_CODE_SIGNATURE" {here = 1} here && $1 == "dataoff" {print $2; exit}')
+    [ -n "$start" ] || { echo "none"; return; }
+    [ "$(word "$1" "$start")" = fade0cc0 ] || { echo "no super blob"; return; }
+    directory=$((start + 0x$(word "$1" $((start + 16)))))
+    [ "$(word "$1" $directory)" = fade0c02 ] || { echo "no code directory"; return; }
+    if [ $((0x$(word "$1" $((directory + 12))) & 2)) -ne 0 ]; then echo "ad hoc"; else echo "not ad hoc"; fi
+}
+
+system=/usr/lib/libSystem.B.dylib
+cxx=/usr/lib/libc++.1.dylib
+objc=/usr/lib/libobjc.A.dylib
+metal=/System/Library/Frameworks/Metal.framework/Versions/A/Metal
+
+inspect_slice() { # NAME FILE TYPE LINKED
+    check "$1, file type" "$3" "$(file_type "$2")"
+    check "$1, linked" "$4" "$(linked "$2")"
+    check "$1, oldest system" "macOS 13.0" "$(oldest_system "$2")"
+    check "$1, signature" "ad hoc" "$(signature "$2")"
+    check "$1, run paths" 0 "$(rpaths "$2")"
+}
+
+inspect_shim() { # NAME FILE
+    inspect_slice "$1" "$2" DYLIB "$metal $system $objc"
+    check "$1, install name" @rpath/libmetalrun_shim.dylib "$(install_name "$2")"
+    check "$1, section __DATA,__interpose" present "$(has_section "$2" __DATA,__interpose)"
+    check "$1, section __TEXT,__metalrun" present "$(has_section "$2" __TEXT,__metalrun)"
+    check "$1, exported symbols" 0 "$(exported "$2")"
+    check "$1, symbols of libc++ and the C++ ABI" 0 \
+        "$(llvm-nm-19 --undefined-only --format=just-symbols "$2" | grep -cE '^(__Z|___cxa_|___gxx_)' || true)"
+}
+
+for architecture in arm64 x86_64; do
+    tree=build/macos-$architecture
+    for file in bin/metalrun libexec/metalrun/metalrun-probe lib/metalrun/libmetalrun_shim.dylib; do
+        name="$architecture $(basename $file)"
+        if [ ! -f $tree/$file ]; then
+            check "$name" built missing
+            continue
+        fi
+        check "$name, slices" $architecture "$(llvm-lipo-19 -archs $tree/$file | one_line)"
+        case $file in
+        bin/*)
+            inspect_slice "$name" $tree/$file EXECUTE "$system $cxx"
+            check "$name, section __TEXT,__metalrun" present "$(has_section $tree/$file __TEXT,__metalrun)"
+            # A system that lacks it must start metalrun all the same.
+            check "$name, import of csr_get_active_config" weak \
+                "$(llvm-nm-19 -m $tree/$file | sed -n 's/.*(undefined) \(weak\) external _csr_get_active_config.*/\1/p')"
+            ;;
+        libexec/*) inspect_slice "$name" $tree/$file EXECUTE "$metal $system $cxx $objc" ;;
+        *) inspect_shim "$name" $tree/$file ;;
+        esac
+    done
+done
+
+universal=build/macos-universal/lib/metalrun/libmetalrun_shim_universal.dylib
+if [ -f $universal ]; then
+    check "universal shim, slices (arm64e only from Apple's tools)" "arm64 x86_64" "$(llvm-lipo-19 -archs $universal | tr ' ' '\n' | grep . | sort | one_line)"
+    for architecture in arm64 x86_64; do
+        llvm-lipo-19 -thin $architecture $universal -output "$scratch/$architecture"
+        inspect_shim "universal shim, $architecture" "$scratch/$architecture"
+    done
+else
+    check "universal shim" built missing
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
