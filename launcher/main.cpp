@@ -31,9 +31,9 @@ std::vector<std::string> copy_strings(char** pointers) {
 }
 
 bool is_reserved(cli::Command command) {
-    return command == cli::Command::doctor ||
-           command == cli::Command::status || command == cli::Command::agent ||
-           command == cli::Command::host || command == cli::Command::bench;
+    return command == cli::Command::doctor || command == cli::Command::status ||
+           command == cli::Command::agent || command == cli::Command::host ||
+           command == cli::Command::bench;
 }
 
 Error reserved(cli::Command command) {

@@ -25,7 +25,7 @@ enum class Errc : std::uint8_t {
 /// Statuses of metalrun itself; any other status is the target's own.
 enum class ExitStatus : std::uint8_t {
     success = 0,
-    negative = 1, ///< `status`, `probe`, `doctor`, `check`: the answer is no
+    negative = 1,  ///< `status`, `probe`, `doctor`, `check`: the answer is no
     uncertain = 2, ///< `check`: it cannot be told
     own_failure = 125,
     cannot_run = 126,

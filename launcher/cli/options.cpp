@@ -60,7 +60,7 @@ constexpr std::array<std::pair<std::string_view, Command>, 8> kCommands{{
 constexpr std::string_view kUsage = "usage: metalrun [OPTION...] [--] TARGET [ARGUMENT...]\n"
                                     "       metalrun [OPTION...] SCRIPT [ARGUMENT...]\n"
                                     "       metalrun check [OPTION...] PATH...\n"
-    "       metalrun probe [OPTION...]\n"
+                                    "       metalrun probe [OPTION...]\n"
                                     "       metalrun profile list|show|lint [NAME|FILE]\n";
 
 constexpr std::string_view kRunHead = R"(

@@ -32,9 +32,10 @@ HostFacts assumed_guest() {
 
 Result<HostFacts> read_host_facts(System& system, const std::string& path) {
     const auto cannot = [&](int number) {
-        return fail({.code = Errc::usage,
-                     .message = text::format("cannot read the host facts {}: {}", text::quote(path),
-                                             std::strerror(number))}); // NOLINT(concurrency-mt-unsafe)
+        return fail(
+            {.code = Errc::usage,
+             .message = text::format("cannot read the host facts {}: {}", text::quote(path),
+                                     std::strerror(number))}); // NOLINT(concurrency-mt-unsafe)
     };
     const auto file = system.open(path);
     if (!file) {
@@ -54,7 +55,8 @@ judge::ShimFacts standard_shim(bool universal) {
     judge::ShimFacts shim{.path = universal ? "libmetalrun_shim_universal.dylib"
                                             : "libmetalrun_shim.dylib"};
     shim.status.kind = FileKind::regular;
-    macho::FileFacts file{.container = universal ? macho::Container::universal : macho::Container::thin};
+    macho::FileFacts file{.container =
+                              universal ? macho::Container::universal : macho::Container::thin};
     for (const char* name : {"arm64", "arm64e", "x86_64"}) {
         if (!universal && std::string_view(name) != "arm64") {
             continue;
@@ -67,7 +69,8 @@ judge::ShimFacts standard_shim(bool universal) {
             {.platform = 1, .platform_name = "macOS", .minos = "13.0", .sdk = "13.0"});
         macho::CodeSignature signature;
         signature.directories.emplace_back();
-        file.slices.push_back({.name = name, .image = std::move(image), .signature = std::move(signature)});
+        file.slices.push_back(
+            {.name = name, .image = std::move(image), .signature = std::move(signature)});
     }
     shim.content.parsed = target::MachoResult(std::move(file));
     return shim;
@@ -99,9 +102,10 @@ void verify_pages(System& system, target::Chain& chain, bool every_slice,
         return;
     }
     for (const macho::SliceFacts& slice : file->slices) {
-        const bool wanted = (every_slice || &slice == running) && slice.signature && *slice.signature;
-        chain.image->pages.push_back(
-            wanted ? std::optional(macho::check_pages(**opened, slice)) : std::nullopt);
+        const bool wanted =
+            (every_slice || &slice == running) && slice.signature && *slice.signature;
+        chain.image->pages.push_back(wanted ? std::optional(macho::check_pages(**opened, slice))
+                                            : std::nullopt);
     }
 }
 
@@ -148,11 +152,12 @@ Result<report::CheckedTarget> check_one(Checker& checker, const std::string& pat
     if (judge::needs_shim(question)) {
         question.shim = &*shim;
     }
-    report::CheckedTarget target{.verdict = judge::judge(question),
-                                 .library = question.shim != nullptr ? shim->path : std::string{},
-                                 .children = judge::children_inherit(question) ? "inherit" : "stock",
-                                 .profile = plan->profile,
-                                 .running_slice = running != nullptr ? running->name : std::string{}};
+    report::CheckedTarget target{
+        .verdict = judge::judge(question),
+        .library = question.shim != nullptr ? shim->path : std::string{},
+        .children = judge::children_inherit(question) ? "inherit" : "stock",
+        .profile = plan->profile,
+        .running_slice = running != nullptr ? running->name : std::string{}};
     target.chain = std::move(chain);
     return target;
 }
@@ -197,8 +202,8 @@ Result<ExitStatus> check(const Session& session, const cli::Request& request) {
     }
     profile::TrustedFolders trust(session.system, session.executable_status.owner);
     profile::Catalogue catalogue(
-        session.system, profile::find_places(session.system, session.environment, session.executable),
-        trust);
+        session.system,
+        profile::find_places(session.system, session.environment, session.executable), trust);
     auto named = load_explicit_profile(session, asked, catalogue);
     if (!named) {
         return fail(std::move(named.error()));

@@ -29,8 +29,10 @@ Result<profile::Profile> choose_profile(const std::optional<profile::Profile>& n
 
 Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,
                                const cli::Request& request, const HostFacts& host) {
-    auto plan = launch::make_plan(chosen, request, host, session.installed_shim(host.kernel, Library::thin));
-    if (plan && plan->children.value != profile::Children::stock && plan->shim.origin == launch::kBuiltInDefault) {
+    auto plan = launch::make_plan(chosen, request, host,
+                                  session.installed_shim(host.kernel, Library::thin));
+    if (plan && plan->children.value != profile::Children::stock &&
+        plan->shim.origin == launch::kBuiltInDefault) {
         plan->shim.value = session.installed_shim(host.kernel, Library::universal);
     }
     return plan;

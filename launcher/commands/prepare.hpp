@@ -10,16 +10,16 @@
 
 namespace metalrun::commands {
 
-/// `named` (by --profile or $METALRUN_PROFILE), else the profile whose [match] fits the chain and the
-/// target's arguments, else `default`.
-[[nodiscard]] Result<profile::Profile>
-choose_profile(const std::optional<profile::Profile>& named, const cli::Request& request,
-               const target::Chain& chain, profile::Catalogue& catalogue);
+/// `named` (by --profile or $METALRUN_PROFILE), else the profile whose [match] fits the chain and
+/// the target's arguments, else `default`.
+[[nodiscard]] Result<profile::Profile> choose_profile(const std::optional<profile::Profile>& named,
+                                                      const cli::Request& request,
+                                                      const target::Chain& chain,
+                                                      profile::Catalogue& catalogue);
 
-/// The plan, with the installed library that fits: on macOS the universal one where children get it,
-/// so that no child of another architecture is ended.
-[[nodiscard]] Result<launch::Plan> make_plan(const Session& session,
-                                             const profile::Profile& chosen,
+/// The plan, with the installed library that fits: on macOS the universal one where children get
+/// it, so that no child of another architecture is ended.
+[[nodiscard]] Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,
                                              const cli::Request& request, const HostFacts& host);
 
 } // namespace metalrun::commands

@@ -29,7 +29,7 @@ report::Colour Session::colour() const {
 
 std::string Session::installed_shim(HostFacts::Kernel kernel, Library library) const {
     const std::string_view name = kernel == HostFacts::Kernel::linux ? "libmetalrun_shim.so"
-                                  : library == Library::thin ? "libmetalrun_shim.dylib"
+                                  : library == Library::thin         ? "libmetalrun_shim.dylib"
                                                              : "libmetalrun_shim_universal.dylib";
     return text::concat(prefix, "/lib/metalrun/", name);
 }

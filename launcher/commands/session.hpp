@@ -35,7 +35,8 @@ struct Session {
 
     /// On if standard error is a terminal and NO_COLOR is not set.
     [[nodiscard]] report::Colour colour() const;
-    /// The path of the installed library for a kernel; on Linux there is one, whatever is asked for.
+    /// The path of the installed library for a kernel; on Linux there is one, whatever is asked
+    /// for.
     [[nodiscard]] std::string installed_shim(HostFacts::Kernel kernel, Library library) const;
     /// The path of the probe.
     [[nodiscard]] std::string probe() const;

@@ -22,9 +22,8 @@ std::optional<Finding> malformed(const Question& q) {
         return std::nullopt;
     }
     const target::Image& image = *q.chain.image;
-    Finding finding =
-        error_at(Step::launch, Outcome::no_start, FindingId::malformed,
-                 format("{}: {}", text::escape(image.path), *damage));
+    Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::malformed,
+                               format("{}: {}", text::escape(image.path), *damage));
     finding.help = "the file is damaged or was cut short: install it again";
     return finding;
 }
@@ -64,11 +63,11 @@ std::optional<Finding> wrong_architecture(const Question& q) {
     constexpr std::uint16_t kI386 = 3;
     const bool starts =
         q.runs_foreign_programs || (facts->machine == kI386 && q.host.architecture == "x86_64");
-    Finding finding = error_at(starts ? Step::target : Step::launch,
-                               starts ? Outcome::stripped : Outcome::no_start, FindingId::wrong_architecture,
-                               format("{} is built for {}, this machine is {}",
-                                      quote(q.chain.image->path), machine_text(*facts),
-                                      elf::machine_name(elf::machine_of(q.host.architecture))));
+    Finding finding = error_at(
+        starts ? Step::target : Step::launch, starts ? Outcome::stripped : Outcome::no_start,
+        FindingId::wrong_architecture,
+        format("{} is built for {}, this machine is {}", quote(q.chain.image->path),
+               machine_text(*facts), elf::machine_name(elf::machine_of(q.host.architecture))));
     finding.help = "use a build for this machine";
     return finding;
 }
@@ -112,7 +111,6 @@ std::optional<Finding> static_program(const Question& q) {
     finding.help = "use a dynamically linked build, or '--stock'";
     return finding;
 }
-
 
 } // namespace rule
 

@@ -24,9 +24,9 @@ Outcome predict(const std::vector<Finding>& findings) {
             return finding.outcome;
         }
     }
-    const bool uncertain = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
-        return finding.step == Step::uncertain;
-    });
+    const bool uncertain =
+        std::any_of(findings.begin(), findings.end(),
+                    [](const Finding& finding) { return finding.step == Step::uncertain; });
     return uncertain ? Outcome::uncertain : Outcome::loads;
 }
 

@@ -26,10 +26,11 @@ struct ShimFacts {
     int open_error = 0; ///< errno of opening it, or 0
     FileStatus status;
     target::Content content;
-    bool no_execution = false;     ///< its file system lets nothing be executed
+    bool no_execution = false;           ///< its file system lets nothing be executed
     std::vector<macho::PageCheck> pages; ///< one per slice of a signed Mach-O library
     bool quarantined = false;
     std::optional<Error> distrust; ///< who else may write to it
+    std::string published;         ///< name of the published library that it is; empty: none
     std::string sha256;            ///< lower-case hex; empty: not asked for
 };
 
@@ -47,8 +48,8 @@ struct Question {
 /// True if the decision depends on the shim: nothing before it decides.
 [[nodiscard]] bool needs_shim(const Question& question);
 
-/// The slice of a Mach-O program that is started: the one asked for, else arm64 whenever it is there
-/// (metalrun pins it; the kernel would prefer arm64e), else arm64e. Null if it is not there.
+/// The slice of a Mach-O program that is started: the one asked for, else arm64 whenever it is
+/// there (metalrun pins it; the kernel would prefer arm64e), else arm64e. Null if it is not there.
 [[nodiscard]] const macho::SliceFacts* running_slice(const macho::FileFacts& file,
                                                      std::optional<cli::Arch> asked);
 

@@ -18,12 +18,12 @@ namespace rule {
 
 namespace {
 
-constexpr std::uint32_t kCsRestrict = 0x800;    // cs_blobs.h CS_RESTRICT
-constexpr std::uint32_t kCsRuntime = 0x10000;   // cs_blobs.h CS_RUNTIME
+constexpr std::uint32_t kCsRestrict = 0x800;     // cs_blobs.h CS_RESTRICT
+constexpr std::uint32_t kCsRuntime = 0x10000;    // cs_blobs.h CS_RUNTIME
 constexpr std::uint32_t kSfRestricted = 0x80000; // sys/stat.h SF_RESTRICTED
-constexpr std::string_view kResign =
-    "to inject, re-sign your own copy (see metalrun(1), SIGNING); to start it without the shim, use "
-    "'--stock'";
+constexpr std::string_view kResign = "to inject, re-sign your own copy (see metalrun(1), SIGNING); "
+                                     "to start it without the shim, use "
+                                     "'--stock'";
 
 bool has_slice(const macho::FileFacts& file, std::string_view name) {
     return std::any_of(file.slices.begin(), file.slices.end(),
@@ -71,8 +71,9 @@ Found not_a_program(const Question& q) {
         q.host.kernel == HostFacts::Kernel::darwin) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::not_a_program,
-                               format("{} is a macOS program, this machine runs Linux", target_name(q)));
+    Finding finding =
+        error_at(Step::launch, Outcome::no_start, FindingId::not_a_program,
+                 format("{} is a macOS program, this machine runs Linux", target_name(q)));
     finding.help = "use a build for this machine";
     return finding;
 }
@@ -86,8 +87,8 @@ Found macho_not_executable(const Question& q) {
     const macho::SliceFacts& shown = slice != nullptr ? *slice : file->slices.front();
     Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::not_executable, {});
     if (file->container == macho::Container::universal64) {
-        finding.message =
-            format("{} has a 64-bit universal header, which the kernel does not run", target_name(q));
+        finding.message = format("{} has a 64-bit universal header, which the kernel does not run",
+                                 target_name(q));
         finding.help = "use a build with a 32-bit universal header (lipo -create without -fat64)";
         return finding;
     }
@@ -113,10 +114,10 @@ Found macho_wrong_architecture(const Question& q) {
     }
     // Translated by Rosetta, an Intel program starts, but stock unless it was asked for.
     const bool translates = slice == nullptr && !q.plan.arch && has_slice(*file, "x86_64");
-    Finding finding = error_at(translates ? Step::target : Step::launch,
-                               translates ? Outcome::stripped : Outcome::no_start,
-                               FindingId::wrong_architecture,
-                               format("{} has no arm64 slice", target_name(q)));
+    Finding finding =
+        error_at(translates ? Step::target : Step::launch,
+                 translates ? Outcome::stripped : Outcome::no_start, FindingId::wrong_architecture,
+                 format("{} has no arm64 slice", target_name(q)));
     finding.facts.push_back(format("slices: {}", slice_names(*file)));
     finding.help = translates ? "use an arm64 build; '--arch x86_64' starts it translated"
                               : "use an arm64 build";
@@ -128,18 +129,18 @@ Found arm64e_not_allowed(const Question& q) {
     if (slice == nullptr || slice->name != "arm64e" || is_macos_26_or_later(q.host)) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::arm64e_not_allowed,
-                               format("{} is arm64e only: macOS before 26 runs no arm64e programs but "
-                                      "Apple's own",
-                                      target_name(q)));
+    Finding finding =
+        error_at(Step::launch, Outcome::no_start, FindingId::arm64e_not_allowed,
+                 format("{} is arm64e only: macOS before 26 runs no arm64e programs but "
+                        "Apple's own",
+                        target_name(q)));
     finding.help = "use an arm64 build";
     return finding;
 }
 
 Found wrong_platform(const Question& q) {
     const macho::Image* image = target_image(q);
-    if (image == nullptr || image->versions.empty() ||
-        image->platform() == macho::kPlatformMacos ||
+    if (image == nullptr || image->versions.empty() || image->platform() == macho::kPlatformMacos ||
         image->platform() == macho::kPlatformMacCatalyst) {
         return std::nullopt;
     }
@@ -173,12 +174,13 @@ Found kernel_refuses(const Question& q) {
 
 Found unsigned_code(const Question& q) {
     const macho::SliceFacts* slice = target_slice(q);
-    if (slice == nullptr || slice->signature || !slice->image || !slice->name.starts_with("arm64")) {
+    if (slice == nullptr || slice->signature || !slice->image ||
+        !slice->name.starts_with("arm64")) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::launch, Outcome::killed, FindingId::unsigned_code,
-                               format("{} is not signed: macOS ends unsigned arm64 programs",
-                                      target_name(q)));
+    Finding finding =
+        error_at(Step::launch, Outcome::killed, FindingId::unsigned_code,
+                 format("{} is not signed: macOS ends unsigned arm64 programs", target_name(q)));
     finding.facts.push_back(format("{} slice: no LC_CODE_SIGNATURE", slice->name));
     finding.help = "sign your own copy: codesign --force --sign - COPY";
     return finding;
@@ -203,22 +205,25 @@ Found bad_signature(const Question& q) {
     if (why.empty()) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::launch, Outcome::killed, FindingId::bad_signature,
-                               format("the code signature of {} is broken: macOS ends altered arm64 "
-                                      "programs",
-                                      target_name(q)));
+    Finding finding =
+        error_at(Step::launch, Outcome::killed, FindingId::bad_signature,
+                 format("the code signature of {} is broken: macOS ends altered arm64 "
+                        "programs",
+                        target_name(q)));
     finding.facts.push_back(format("{} slice: {}", slice->name, why));
-    finding.help = "install it again; if you changed it yourself, sign a new copy: codesign --force "
-                   "--sign - COPY";
+    finding.help =
+        "install it again; if you changed it yourself, sign a new copy: codesign --force "
+        "--sign - COPY";
     return finding;
 }
 
 // The trust cache decides; on disk the directory's platform number and the file flag are hints.
 Found platform_binary(const Question& q) {
     const macho::CodeSignature* signature = target_signature(q);
-    const bool restricted =
-        q.chain.image && (q.chain.image->status.flags & kSfRestricted) != 0 && target_macho(q) != nullptr;
-    const bool is_platform = restricted || (signature != nullptr && signature->best().platform != 0);
+    const bool restricted = q.chain.image && (q.chain.image->status.flags & kSfRestricted) != 0 &&
+                            target_macho(q) != nullptr;
+    const bool is_platform =
+        restricted || (signature != nullptr && signature->best().platform != 0);
     if (!is_platform) {
         return std::nullopt;
     }
@@ -263,10 +268,11 @@ Found restrict_segment(const Question& q) {
     if (image == nullptr || !image->has_restrict_section) {
         return std::nullopt;
     }
-    Finding finding = restriction(
-        q, FindingId::restrict_segment,
-        format("{} ignores DYLD_INSERT_LIBRARIES: its developer closed it to injection", target_name(q)),
-        "it has a section __RESTRICT,__restrict");
+    Finding finding =
+        restriction(q, FindingId::restrict_segment,
+                    format("{} ignores DYLD_INSERT_LIBRARIES: its developer closed it to injection",
+                           target_name(q)),
+                    "it has a section __RESTRICT,__restrict");
     finding.help = "use another build, or '--stock'";
     return finding;
 }
@@ -323,15 +329,16 @@ Found library_validation(const Question& q) {
             return std::nullopt;
         }
     }
-    Finding finding = error_at(Step::target, Outcome::stripped, FindingId::library_validation,
-                               format("{} would refuse to load the shim: it accepts only libraries of "
-                                      "its own developer",
-                                      target_name(q)));
-    finding.facts = {flags_fact(q, *signature),
-                     entitlement_fact(*signature, macho::kDisableLibraryValidation),
-                     team.empty() ? format("{} has no team identifier, so only Apple's libraries pass",
-                                           target_name(q))
-                                  : format("its team identifier is {}; the shim has none", quote(team))};
+    Finding finding =
+        error_at(Step::target, Outcome::stripped, FindingId::library_validation,
+                 format("{} would refuse to load the shim: it accepts only libraries of "
+                        "its own developer",
+                        target_name(q)));
+    finding.facts = {
+        flags_fact(q, *signature), entitlement_fact(*signature, macho::kDisableLibraryValidation),
+        team.empty()
+            ? format("{} has no team identifier, so only Apple's libraries pass", target_name(q))
+            : format("its team identifier is {}; the shim has none", quote(team))};
     finding.help = std::string(kResign);
     return finding;
 }
@@ -342,11 +349,12 @@ Found app_sandbox(const Question& q) {
     if (signature == nullptr || !signature->entitlements.is_true(kKey)) {
         return std::nullopt;
     }
-    Finding finding = uncertain(Outcome::stripped, FindingId::app_sandbox,
-                                format("{} is sandboxed: the library must lie where it may read",
-                                       target_name(q)));
+    Finding finding = uncertain(
+        Outcome::stripped, FindingId::app_sandbox,
+        format("{} is sandboxed: the library must lie where it may read", target_name(q)));
     finding.facts.push_back(entitlement_fact(*signature, kKey));
-    finding.help = "put the library inside the app's container, or re-sign your own copy without it";
+    finding.help =
+        "put the library inside the app's container, or re-sign your own copy without it";
     return finding;
 }
 
@@ -360,10 +368,10 @@ Found unusual_entitlement(const Question& q) {
         "com.apple.security.app-sandbox", "com.apple.security.hardened-process"};
     std::vector<std::string> unusual;
     for (const macho::Entitlement& entry : signature->entitlements.entries) {
-        const bool usual =
-            entry.key == "get-task-allow" ||
-            std::any_of(kUsual.begin(), kUsual.end(),
-                        [&](std::string_view prefix) { return entry.key.starts_with(prefix); });
+        const bool usual = entry.key == "get-task-allow" ||
+                           std::any_of(kUsual.begin(), kUsual.end(), [&](std::string_view prefix) {
+                               return entry.key.starts_with(prefix);
+                           });
         if (!usual) {
             unusual.push_back(format("entitlement {} is {}", text::escape(entry.key), entry.text));
         }
@@ -371,9 +379,9 @@ Found unusual_entitlement(const Question& q) {
     if (unusual.empty()) {
         return std::nullopt;
     }
-    Finding finding = uncertain(Outcome::stripped, FindingId::unusual_entitlement,
-                                format("macOS may protect {} because of its entitlements",
-                                       target_name(q)));
+    Finding finding =
+        uncertain(Outcome::stripped, FindingId::unusual_entitlement,
+                  format("macOS may protect {} because of its entitlements", target_name(q)));
     finding.facts = std::move(unusual);
     finding.help = "if the shim has no effect, re-sign your own copy with "
                    "com.apple.security.cs.allow-dyld-environment-variables";
@@ -442,13 +450,15 @@ Found quarantined(const Question& q) {
 Found slice_pinned(const Question& q) {
     const macho::FileFacts* file = target_macho(q);
     const macho::SliceFacts* slice = target_slice(q);
-    if (file == nullptr || slice == nullptr || slice->name != "arm64" || !has_slice(*file, "arm64e")) {
+    if (file == nullptr || slice == nullptr || slice->name != "arm64" ||
+        !has_slice(*file, "arm64e")) {
         return std::nullopt;
     }
-    return remark(FindingId::slice_pinned, Severity::note,
-                  format("{} has an arm64e slice, too, which the kernel would prefer; metalrun starts "
-                         "the arm64 slice that was judged",
-                         target_name(q)));
+    return remark(
+        FindingId::slice_pinned, Severity::note,
+        format("{} has an arm64e slice, too, which the kernel would prefer; metalrun starts "
+               "the arm64 slice that was judged",
+               target_name(q)));
 }
 
 Found rosetta(const Question& q) {
@@ -494,9 +504,10 @@ Found boot_argument(const Question& q) {
     if (seen.empty()) {
         return std::nullopt;
     }
-    Finding finding = remark(FindingId::boot_argument, Severity::warning,
-                             "boot arguments switch code signing checks off: what happens here does "
-                             "not tell what happens elsewhere");
+    Finding finding =
+        remark(FindingId::boot_argument, Severity::warning,
+               "boot arguments switch code signing checks off: what happens here does "
+               "not tell what happens elsewhere");
     finding.facts = std::move(seen);
     return finding;
 }
@@ -506,9 +517,9 @@ Found not_apple_silicon(const Question& q) {
         q.host.architecture == "arm64") {
         return std::nullopt;
     }
-    return stock_because(FindingId::not_apple_silicon,
-                         format("runs without the shim: this is no Apple silicon ({})",
-                                q.host.architecture));
+    return stock_because(
+        FindingId::not_apple_silicon,
+        format("runs without the shim: this is no Apple silicon ({})", q.host.architecture));
 }
 
 } // namespace rule

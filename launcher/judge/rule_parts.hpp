@@ -59,7 +59,8 @@ inline const macho::SliceFacts* target_slice(const Question& q) {
 /// The code signature of the slice that is started, or null (none, or damaged).
 inline const macho::CodeSignature* target_signature(const Question& q) {
     const macho::SliceFacts* slice = target_slice(q);
-    return slice != nullptr && slice->signature && *slice->signature ? &**slice->signature : nullptr;
+    return slice != nullptr && slice->signature && *slice->signature ? &**slice->signature
+                                                                     : nullptr;
 }
 
 inline const target::Content* shim_content(const Question& q) {

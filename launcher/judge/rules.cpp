@@ -32,7 +32,7 @@ constexpr std::array kRules{
     rule::launch_constraint, rule::library_constraint, rule::quarantined, rule::app_sandbox,
     rule::enhanced_security, rule::unusual_entitlement,
     // information
-    rule::shim_foreign, rule::slice_pinned, rule::rosetta, rule::env_resolved,
+    rule::shim_known, rule::shim_foreign, rule::slice_pinned, rule::rosetta, rule::env_resolved,
     rule::inherited_insertion, rule::inherited_empty_element, rule::sip_off,
     rule::guest_os_untested, rule::boot_argument, rule::untested, rule::quirk_applied};
 

@@ -19,9 +19,9 @@ namespace rule {
 
 using Found = std::optional<Finding>;
 
-/// True if the system's own arm64e programs honour the variable here and the library has nothing for
-/// them: System Integrity Protection is not known to be on, and there is no arm64e slice or the guest
-/// is older than 14.4 (dyld-1160.6).
+/// True if the system's own arm64e programs honour the variable here and the library has nothing
+/// for them: System Integrity Protection is not known to be on, and there is no arm64e slice or the
+/// guest is older than 14.4 (dyld-1160.6).
 [[nodiscard]] bool child_may_die(const Question& q);
 
 // chain and image
@@ -68,6 +68,7 @@ Found shim_quarantined(const Question& q);
 Found child_would_die(const Question& q);
 Found shim_writable_by_others(const Question& q);
 Found shim_checksum(const Question& q);
+Found shim_known(const Question& q);
 Found shim_foreign(const Question& q);
 // what was asked for, the host, the workload
 Found stock_asked(const Question& q);

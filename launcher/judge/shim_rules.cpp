@@ -40,10 +40,10 @@ bool is_library(const target::Content& content) {
         return foreign || (facts->type == elf::Type::shared && facts->interpreter.empty());
     }
     const macho::FileFacts* file = content.macho();
-    return file != nullptr &&
-           std::all_of(file->slices.begin(), file->slices.end(), [](const macho::SliceFacts& slice) {
-               return slice.image && slice.image->is_library();
-           });
+    return file != nullptr && std::all_of(file->slices.begin(), file->slices.end(),
+                                          [](const macho::SliceFacts& slice) {
+                                              return slice.image && slice.image->is_library();
+                                          });
 }
 
 bool has_slice(const macho::FileFacts& library, std::string_view name) {
@@ -60,8 +60,8 @@ std::string slice_names(const macho::FileFacts& file) {
     return names;
 }
 
-// dyld GradedArchitectures: an arm64e process takes nothing but arm64e; an arm64 process takes arm64,
-// and arm64e, too, from a third party since macOS 14.4.
+// dyld GradedArchitectures: an arm64e process takes nothing but arm64e; an arm64 process takes
+// arm64, and arm64e, too, from a third party since macOS 14.4.
 Found shim_slice_missing(const Question& q) {
     const macho::FileFacts* library = shim_macho(q);
     const macho::SliceFacts* process = target_slice(q);
@@ -162,8 +162,8 @@ std::optional<Finding> shim_writable_by_others(const Question& q) {
     if (q.shim == nullptr || !q.shim->distrust) {
         return std::nullopt;
     }
-    Finding finding =
-        error_at(Step::shim, shim_outcome(q), FindingId::shim_writable_by_others, q.shim->distrust->message);
+    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_writable_by_others,
+                               q.shim->distrust->message);
     finding.facts = q.shim->distrust->notes;
     finding.help = q.shim->distrust->help;
     return finding;
@@ -181,6 +181,14 @@ std::optional<Finding> shim_checksum(const Question& q) {
                      format("SHA-256 expected: {}", q.plan.shim_sha256)};
     finding.help = "install the library again, or correct 'shim.sha256' in the profile";
     return finding;
+}
+
+std::optional<Finding> shim_known(const Question& q) {
+    if (q.shim == nullptr || q.shim->published.empty()) {
+        return std::nullopt;
+    }
+    return remark(FindingId::shim_known, Severity::note,
+                  format("{} is the published {}", quote(q.shim->path), q.shim->published));
 }
 
 std::optional<Finding> shim_foreign(const Question& q) {
@@ -206,13 +214,14 @@ bool child_may_die(const Question& q) {
 }
 
 std::optional<Finding> child_would_die(const Question& q) {
-    if (q.shim == nullptr || q.plan.children.value == profile::Children::stock || !child_may_die(q)) {
+    if (q.shim == nullptr || q.plan.children.value == profile::Children::stock ||
+        !child_may_die(q)) {
         return std::nullopt;
     }
-    const std::string sentence = format(
-        "children of {} that are Apple's own programs (arm64e) could not load the shim and would be "
-        "ended",
-        target_name(q));
+    const std::string sentence = format("children of {} that are Apple's own programs (arm64e) "
+                                        "could not load the shim and would be "
+                                        "ended",
+                                        target_name(q));
     if (q.plan.children.value == profile::Children::inherit_if_safe) {
         return remark(FindingId::child_would_die, Severity::note,
                       format("{}: children run stock", sentence));
@@ -229,11 +238,12 @@ std::optional<Finding> shim_platform(const Question& q) {
     }
     for (const macho::SliceFacts& slice : library->slices) {
         if (slice.image && slice.image->platform() != macho::kPlatformMacos) {
-            Finding finding = error_at(
-                Step::shim, shim_outcome(q), FindingId::shim_platform,
-                format("the shim {} is built for {}, not for macOS", quote(q.shim->path),
-                       slice.image->versions.empty() ? std::string("no platform")
-                                                     : slice.image->versions.front().platform_name));
+            Finding finding =
+                error_at(Step::shim, shim_outcome(q), FindingId::shim_platform,
+                         format("the shim {} is built for {}, not for macOS", quote(q.shim->path),
+                                slice.image->versions.empty()
+                                    ? std::string("no platform")
+                                    : slice.image->versions.front().platform_name));
             finding.help = std::string(library_help(q));
             return finding;
         }
@@ -249,9 +259,9 @@ std::optional<Finding> shim_unsigned(const Question& q) {
     }
     for (const macho::SliceFacts& slice : library->slices) {
         if (!slice.signature && slice.name.starts_with("arm64")) {
-            Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_unsigned,
-                                       format("the shim {} is not signed ({} slice)",
-                                              quote(q.shim->path), slice.name));
+            Finding finding = error_at(
+                Step::shim, shim_outcome(q), FindingId::shim_unsigned,
+                format("the shim {} is not signed ({} slice)", quote(q.shim->path), slice.name));
             finding.help = "sign it: codesign --force --sign - FILE, on a new file, then rename it";
             return finding;
         }
@@ -279,8 +289,9 @@ std::optional<Finding> shim_bad_signature(const Question& q) {
     if (why.empty()) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_bad_signature,
-                               format("the signature of the shim {} is broken", quote(q.shim->path)));
+    Finding finding =
+        error_at(Step::shim, shim_outcome(q), FindingId::shim_bad_signature,
+                 format("the signature of the shim {} is broken", quote(q.shim->path)));
     finding.facts.push_back(why);
     finding.help = "install metalrun again";
     return finding;
@@ -290,9 +301,9 @@ std::optional<Finding> shim_quarantined(const Question& q) {
     if (q.shim == nullptr || !q.shim->quarantined) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_quarantined,
-                               format("macOS has not approved the shim {} (com.apple.quarantine)",
-                                      quote(q.shim->path)));
+    Finding finding = error_at(
+        Step::shim, shim_outcome(q), FindingId::shim_quarantined,
+        format("macOS has not approved the shim {} (com.apple.quarantine)", quote(q.shim->path)));
     finding.help = format("xattr -d com.apple.quarantine {}", text::escape(q.shim->path));
     return finding;
 }

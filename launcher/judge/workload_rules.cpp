@@ -3,7 +3,6 @@
 // What was asked for, where we are, and what is known of the workload.
 #include "judge/rule_parts.hpp"
 #include "judge/rules.hpp"
-
 #include "profile/values.hpp"
 
 #include <utility>
@@ -165,7 +164,6 @@ std::optional<Finding> quirk_applied(const Question& q) {
     }
     return finding;
 }
-
 
 } // namespace rule
 

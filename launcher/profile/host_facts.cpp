@@ -93,14 +93,15 @@ Result<HostFacts> parse_host_facts(std::string_view toml_text, const std::string
         const bool known = std::find(kKeys.begin(), kKeys.end(), entry.key) != kKeys.end();
         if (!known) {
             const std::string_view near = text::nearest(entry.key, kKeys);
-            return wrong(origin, entry.key_at, text::format("unknown key {}", text::quote(entry.key)),
-                         near.empty() ? std::string{}
-                                      : text::format("a key with a similar name exists: '{}'", near));
+            return wrong(
+                origin, entry.key_at, text::format("unknown key {}", text::quote(entry.key)),
+                near.empty() ? std::string{}
+                             : text::format("a key with a similar name exists: '{}'", near));
         }
         if (const std::string_view wanted = take(entry, facts); !wanted.empty()) {
             return wrong(origin, entry.value.at,
-                         text::format("'{}' is {}, expected {}", entry.key,
-                                      entry.value.type_name(), wanted));
+                         text::format("'{}' is {}, expected {}", entry.key, entry.value.type_name(),
+                                      wanted));
         }
     }
     return facts;

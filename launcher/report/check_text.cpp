@@ -17,13 +17,12 @@ std::string render_host(const HostFacts& host) {
     const std::string_view source = host.source == HostFacts::Source::file      ? "from a file"
                                     : host.source == HostFacts::Source::machine ? "this machine"
                                                                                 : "assumed";
-    const std::string_view system =
-        host.kernel == HostFacts::Kernel::darwin ? "macOS" : "Linux";
-    return text::format(
-        "host: {}{}{}, {}, guest: {}, System Integrity Protection: {} ({})\n", system,
-        host.os.empty() ? "" : " ", text::escape(host.os),
-        host.architecture.empty() ? std::string("unknown architecture") : host.architecture,
-        tri_word(host.guest, "yes", "no"), tri_word(host.sip, "on", "off"), source);
+    const std::string_view system = host.kernel == HostFacts::Kernel::darwin ? "macOS" : "Linux";
+    return text::format("host: {}{}{}, {}, guest: {}, System Integrity Protection: {} ({})\n",
+                        system, host.os.empty() ? "" : " ", text::escape(host.os),
+                        host.architecture.empty() ? std::string("unknown architecture")
+                                                  : host.architecture,
+                        tri_word(host.guest, "yes", "no"), tri_word(host.sip, "on", "off"), source);
 }
 
 std::string signature_text(const macho::SliceFacts& slice) {

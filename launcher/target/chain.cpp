@@ -22,7 +22,7 @@ using judge::Severity;
 using judge::Step;
 
 constexpr std::size_t kLongestLine = 256; // linux/binfmts.h BINPRM_BUF_SIZE
-constexpr std::size_t kMostScripts = 4; // fs/exec.c: at most 4 changes of interpreter
+constexpr std::size_t kMostScripts = 4;   // fs/exec.c: at most 4 changes of interpreter
 
 Finding problem(FindingId id, std::string message, std::vector<std::string> facts,
                 std::string help) {
@@ -166,7 +166,8 @@ std::string rights_gained(System& system, const std::string& path, const FileSta
 }
 
 Image make_image(System& system, const std::string& path, const File& file) {
-    Image image{.path = path, .status = file.status(), .content = read_content(file, macho::Depth::decide)};
+    Image image{
+        .path = path, .status = file.status(), .content = read_content(file, macho::Depth::decide)};
     image.rights = rights_gained(system, path, image.status);
     image.gains_rights = !image.rights.empty();
     image.quarantined = system.is_quarantined(path);
@@ -391,11 +392,12 @@ Chain inspect(System& system, const std::string& path) {
     if (!followed) {
         chain.problem = std::move(followed.error());
     } else if (const std::optional<std::string>& interpreter = *followed; interpreter) {
-        chain.problem = problem(FindingId::not_a_program,
-                                text::format("{} is a script; its interpreter {} is judged by its own "
-                                             "path",
-                                             text::quote(path), text::quote(*interpreter)),
-                                {}, "check the interpreter");
+        chain.problem =
+            problem(FindingId::not_a_program,
+                    text::format("{} is a script; its interpreter {} is judged by its own "
+                                 "path",
+                                 text::quote(path), text::quote(*interpreter)),
+                    {}, "check the interpreter");
     }
     return chain;
 }

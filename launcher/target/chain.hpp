@@ -32,10 +32,10 @@ struct Image {
     std::string path;
     FileStatus status;
     Content content;
-    bool gains_rights = false;   ///< set-id for this user, or file capabilities
-    std::string rights;          ///< what it gains, in words
+    bool gains_rights = false; ///< set-id for this user, or file capabilities
+    std::string rights;        ///< what it gains, in words
     std::vector<std::optional<macho::PageCheck>> pages = {}; ///< per slice; empty: not verified
-    bool quarantined = false;    ///< carries com.apple.quarantine
+    bool quarantined = false;                                ///< carries com.apple.quarantine
     bool loader_missing = false; ///< PT_INTERP names a file that is not there
 };
 

@@ -7,6 +7,24 @@
 
 namespace metalrun::target {
 
+namespace {
+
+// The published libraries have one size, so that nothing else has to be hashed to be told from
+// them.
+constexpr std::uint64_t kPublishedSize = 69'456;
+
+} // namespace
+
+std::string_view published_shim(std::string_view sha256) {
+    if (sha256 == "515b9d84ab67e86d959282e95c194a5ad8a947261514b947d6f7483c57797b31") {
+        return "LumeMetalCapabilities-arm64.dylib";
+    }
+    if (sha256 == "62504be341ed74191eab22f19e21d99b2afbe6cc029902c760578ffbbd0588cb") {
+        return "LumeMetalCapabilities-arm64e.dylib";
+    }
+    return {};
+}
+
 judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest digest,
                               profile::TrustedFolders& trust) {
     judge::ShimFacts facts{.path = path};
@@ -37,8 +55,9 @@ judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest di
             }
         }
     }
-    if (digest == Digest::needed) {
+    if (digest == Digest::needed || facts.status.size_bytes == kPublishedSize) {
         facts.sha256 = sha256_hex(**file, kLargestShim).value_or(std::string{});
+        facts.published = published_shim(facts.sha256);
     }
     return facts;
 }
@@ -58,7 +77,11 @@ bool is_known_shim(System& system, const std::string& path, const FileStatus* ow
     if (!file) {
         return false;
     }
-    return marker_of(read_content(**file, macho::Depth::decide)) == "shim";
+    if (marker_of(read_content(**file, macho::Depth::decide)) == "shim") {
+        return true;
+    }
+    return status->size_bytes == kPublishedSize &&
+           !published_shim(sha256_hex(**file, kPublishedSize).value_or(std::string{})).empty();
 }
 
 } // namespace metalrun::target

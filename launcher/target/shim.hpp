@@ -8,6 +8,7 @@
 #include "system/system.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace metalrun::target {
 
@@ -20,8 +21,12 @@ enum class Digest : std::uint8_t { not_needed, needed };
 [[nodiscard]] judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest digest,
                                             profile::TrustedFolders& trust);
 
-/// True if the file is a Metal shim: `own` itself (device and inode) or one that carries the
-/// marker.
+/// What a published library of the same variables is called, by the SHA-256 of the whole file (its
+/// release's SHA256SUMS); empty: it is none of them.
+[[nodiscard]] std::string_view published_shim(std::string_view sha256);
+
+/// True if the file is a Metal shim: `own` itself (device and inode), one that carries the marker,
+/// or a published one.
 [[nodiscard]] bool is_known_shim(System& system, const std::string& path, const FileStatus* own);
 
 } // namespace metalrun::target
