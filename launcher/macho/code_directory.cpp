@@ -51,10 +51,10 @@ public:
                                     header_size_of(directory_.version)));
         }
         if (auto problem = header_problem()) {
-            return bad(std::move(*problem));
+            return bad(*problem);
         }
         if (auto problem = read_strings()) {
-            return bad(std::move(*problem));
+            return bad(*problem);
         }
         if (!read_special_hashes()) {
             return bad("cannot be read to its end");

@@ -291,27 +291,36 @@ private:
 
     // Hashes of slots 2, 5 and 7 to 11 in every directory. Slots 1 and 3 are files elsewhere.
     Step slot_hashes(const std::vector<Blob>& blobs) {
-        for (std::uint32_t slot = kSlotRequirements; slot <= kMostSpecialSlots; ++slot) {
-            const bool is_strict = strict_magic_of(slot) != 0;
-            if (!is_strict && slot != kSlotRequirements) {
-                continue;
-            }
-            const auto blob = std::ranges::find(blobs, slot, &Blob::slot);
+        for (const std::uint32_t slot : {2U, 5U, 7U, 8U, 9U, 10U, 11U}) {
+            const auto found = std::ranges::find(blobs, slot, &Blob::slot);
+            const Blob* blob = found == blobs.end() ? nullptr : &*found;
             for (const DirectoryFacts& facts : directories_) {
-                const bool has_blob = blob != blobs.end();
-                const bool has_hash = !facts.special_hashes.at(slot).empty();
-                if (has_blob != has_hash && is_strict) {
-                    return malformed(text::format("slot {} has {}, but no {}", slot,
-                                                  has_blob ? "a blob" : "a hash",
-                                                  has_blob ? "hash" : "blob"));
-                }
-                if (has_blob && has_hash && !agrees(*blob, facts)) {
-                    return malformed(
-                        text::format("the blob of slot {} does not have the {} hash that the code "
-                                     "directory gives",
-                                     slot, hash_type_name(facts.directory.hash_type)));
+                if (Step step = slot_hash(slot, blob, facts); !step) {
+                    return step;
                 }
             }
+        }
+        return {};
+    }
+
+    [[nodiscard]] Step slot_hash(std::uint32_t slot, const Blob* blob,
+                                 const DirectoryFacts& facts) const {
+        const bool has_hash = !facts.special_hashes.at(slot).empty();
+        if (blob != nullptr && has_hash) {
+            if (!agrees(*blob, facts)) {
+                return malformed(text::format("the blob of slot {} does not have the {} hash that "
+                                              "the code directory gives",
+                                              slot, hash_type_name(facts.directory.hash_type)));
+            }
+            return {};
+        }
+        // The kernel asks for no requirements, and so for no hash of them.
+        const bool may_differ = slot == kSlotRequirements;
+        if (blob != nullptr && !may_differ) {
+            return malformed(text::format("slot {} has a blob, but no hash", slot));
+        }
+        if (has_hash && !may_differ) {
+            return malformed(text::format("slot {} has a hash, but no blob", slot));
         }
         return {};
     }
