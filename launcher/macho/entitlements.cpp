@@ -208,7 +208,7 @@ std::expected<EntitlementList, Malformed> parse_xml_entitlements(Bytes xml) {
                                       text::quote(dictionary.name())));
     }
     EntitlementList entries;
-    for (pugi::xml_node key = dictionary.first_child(); key;) {
+    for (pugi::xml_node key = dictionary.first_child(); !key.empty();) {
         const pugi::xml_node value = key.next_sibling();
         if (std::string_view(key.name()) != "key" || value.type() != pugi::node_element) {
             return malformed(text::format("entry {} of the XML entitlements is not a key and a "
