@@ -152,12 +152,13 @@ Result<report::CheckedTarget> check_one(Checker& checker, const std::string& pat
     if (judge::needs_shim(question)) {
         question.shim = &*shim;
     }
-    report::CheckedTarget target{
-        .verdict = judge::judge(question),
-        .library = question.shim != nullptr ? shim->path : std::string{},
-        .children = judge::children_inherit(question) ? "inherit" : "stock",
-        .profile = plan->profile,
-        .running_slice = running != nullptr ? running->name : std::string{}};
+    const bool runs = running != nullptr && running->image && running->image->is_executable();
+    report::CheckedTarget target{.verdict = judge::judge(question),
+                                 .library = question.shim != nullptr ? shim->path : std::string{},
+                                 .children =
+                                     judge::children_inherit(question) ? "inherit" : "stock",
+                                 .profile = plan->profile,
+                                 .running_slice = runs ? running->name : std::string{}};
     target.chain = std::move(chain);
     return target;
 }

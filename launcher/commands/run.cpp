@@ -151,7 +151,8 @@ void report_findings(const Start& start, const Judged& judged) {
 
 std::optional<std::string> leave_receipt(const Start& start, const Judged& judged) {
     System& system = start.session.system;
-    const auto folder = launch::find_state_folder(start.session.environment);
+    const auto folder =
+        launch::find_state_folder(start.session.environment, system.user_cache_folder());
     if (!folder || !launch::ensure_state_folder(system, *folder)) {
         return std::nullopt;
     }
@@ -166,6 +167,18 @@ std::optional<std::string> leave_receipt(const Start& start, const Judged& judge
                                 .verdict = &judged.verdict,
                                 .library = injects ? judged.plan.shim.value : std::string{},
                                 .version = kVersion}));
+}
+
+// The kernel must not choose another slice than the one that was judged.
+std::optional<ExecArchitecture> judged_slice(const Judged& judged) {
+    const auto& image = judged.chain.image;
+    const macho::FileFacts* file = image ? image->content.macho() : nullptr;
+    const macho::SliceFacts* slice =
+        file != nullptr ? judge::running_slice(*file, judged.plan.arch) : nullptr;
+    if (slice == nullptr) {
+        return std::nullopt;
+    }
+    return ExecArchitecture{.cputype = slice->cputype, .cpusubtype = slice->cpusubtype};
 }
 
 ExecRequest compose_exec(const Start& start, const Judged& judged,
@@ -188,6 +201,7 @@ ExecRequest compose_exec(const Start& start, const Judged& judged,
     exec.environment =
         launch::compose_environment(start.session.environment, judged.plan, judged.insertion,
                                     start.session.host.kernel, settings);
+    exec.architecture = judged_slice(judged);
     return exec;
 }
 

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 10> kKeys{
 std::unexpected<Error> wrong(const std::string& origin, toml::Position at, const std::string& what,
                              std::string help = {}) {
     return fail({.code = Errc::usage,
-                 .message = text::format("{}: {}", toml::place(origin, at), what),
+                 .message = text::concat(toml::place(origin, at), what),
                  .help = std::move(help)});
 }
 

@@ -80,8 +80,8 @@ std::string render_entitlements(const macho::Entitlements& entitlements) {
     return object.render();
 }
 
-std::string render_signature(const macho::SliceFacts& slice,
-                             const std::optional<macho::PageCheck>& pages) {
+// `pages` is null where the page hashes were not checked.
+std::string render_signature(const macho::SliceFacts& slice, const macho::PageCheck* pages) {
     if (!slice.signature) {
         return "null";
     }
@@ -94,7 +94,7 @@ std::string render_signature(const macho::SliceFacts& slice,
     const macho::CodeSignature& signature = **slice.signature;
     const macho::CodeDirectory& best = signature.best();
     std::string checked = "null";
-    if (pages) {
+    if (pages != nullptr) {
         checked = Object()
                       .add("checked", std::to_string(pages->checked))
                       .add("bad", std::to_string(pages->bad))
@@ -123,8 +123,8 @@ std::string render_slices(const CheckedTarget& target) {
     }
     for (std::size_t i = 0; i < file->slices.size(); ++i) {
         const macho::SliceFacts& slice = file->slices[i];
-        const auto pages =
-            i < image->pages.size() ? image->pages[i] : std::optional<macho::PageCheck>{};
+        const bool checked = i < image->pages.size() && image->pages[i].has_value();
+        const macho::PageCheck* pages = checked ? &*image->pages[i] : nullptr;
         const std::string rendered =
             Object()
                 .add("architecture", string(slice.name))

@@ -391,6 +391,9 @@ Chain inspect(System& system, const std::string& path) {
     auto followed = follow(system, chain, path, {});
     if (!followed) {
         chain.problem = std::move(followed.error());
+        if (chain.problem->id == FindingId::script_without_interpreter_line) {
+            chain.problem->id = FindingId::not_a_program; // nobody said that it is a script
+        }
     } else if (const std::optional<std::string>& interpreter = *followed; interpreter) {
         chain.problem =
             problem(FindingId::not_a_program,

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+//
+// The rules for macOS, each on both sides. A case starts as an ad hoc signed arm64 program on a
+// macOS 26.5 guest with the standard library, which injects; each case changes one thing.
+#include "judge/judge.hpp"
+#include "macho/format.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace metalrun;
+using judge::Decision;
+using judge::FindingId;
+using judge::Outcome;
+
+namespace {
+
+macho::SliceFacts slice_of(const std::string& name, std::uint32_t filetype, std::uint32_t flags) {
+    macho::SliceFacts slice{.name = name};
+    macho::Image image;
+    image.filetype = filetype;
+    image.filetype_name = filetype == macho::kMhExecute ? "executable" : "library";
+    image.versions.push_back({.platform = macho::kPlatformMacos,
+                              .platform_name = "macOS",
+                              .minos = "13.0",
+                              .sdk = "13.0"});
+    slice.image = image;
+    macho::CodeSignature signature;
+    signature.directories.emplace_back();
+    signature.directories.front().flags = flags;
+    slice.signature = signature;
+    return slice;
+}
+
+struct Case {
+    target::Chain chain{.typed = "/prog", .path = "/prog"};
+    judge::ShimFacts shim{.path = "/shim.dylib"};
+    HostFacts host{.kernel = HostFacts::Kernel::darwin,
+                   .os = "26.5",
+                   .architecture = "arm64",
+                   .guest = Tri::yes,
+                   .sip = Tri::yes};
+    launch::Plan plan{.profile = "p"};
+
+    Case() {
+        chain.image = target::Image{.path = "/prog"};
+        set_slices({slice_of("arm64", macho::kMhExecute, 0x2)});
+        shim.status.kind = FileKind::regular;
+        macho::FileFacts library;
+        library.slices = {slice_of("arm64", macho::kMhDylib, 0x2)};
+        library.slices.front().image->marker = "shim";
+        shim.content.parsed = target::MachoResult(library);
+        plan.ceiling = 1007;
+        plan.status = profile::WorkloadStatus::beneficial;
+    }
+    void set_slices(std::vector<macho::SliceFacts> slices) {
+        macho::FileFacts file;
+        file.slices = std::move(slices);
+        chain.image->content.parsed = target::MachoResult(std::move(file));
+    }
+    macho::FileFacts& file() { return *std::get<target::MachoResult>(chain.image->content.parsed); }
+    macho::SliceFacts& slice() { return file().slices.front(); }
+    macho::CodeSignature& signature() { return **slice().signature; }
+    macho::FileFacts& library() { return *std::get<target::MachoResult>(shim.content.parsed); }
+    void entitle(const std::string& key, macho::Entitlement::Kind kind) {
+        const std::string text = kind == macho::Entitlement::Kind::yes  ? "true"
+                                 : kind == macho::Entitlement::Kind::no ? "false"
+                                                                        : "text";
+        signature().entitlements.entries.push_back({.key = key, .kind = kind, .text = text});
+    }
+    [[nodiscard]] judge::Verdict verdict() const {
+        return judge::judge({.chain = chain, .shim = &shim, .host = host, .plan = plan});
+    }
+    [[nodiscard]] bool has(FindingId id) const {
+        for (const auto& finding : verdict().findings) {
+            if (finding.id == id) {
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+constexpr std::uint32_t kHardened = 0x10000;
+const std::string kAllow = "com.apple.security.cs.allow-dyld-environment-variables";
+const std::string kDisable = "com.apple.security.cs.disable-library-validation";
+
+void check_refused(const Case& changed, FindingId id, Outcome outcome) {
+    const auto verdict = changed.verdict();
+    CHECK(verdict.decision == Decision::refuse);
+    REQUIRE(verdict.reason.has_value());
+    CHECK(judge::to_string(*verdict.reason) == judge::to_string(id));
+    CHECK(judge::to_string(verdict.outcome) == judge::to_string(outcome));
+    CHECK_FALSE(verdict.deciding()->message.empty());
+}
+
+void check_uncertain(const Case& changed, FindingId id, Outcome worst, Decision decision) {
+    const auto verdict = changed.verdict();
+    CHECK(verdict.outcome == Outcome::uncertain);
+    REQUIRE(verdict.worst.has_value());
+    CHECK(*verdict.worst == worst);
+    CHECK(verdict.decision == decision);
+    CHECK(changed.has(id));
+}
+
+} // namespace
+
+TEST_SUITE("judge.macho") {
+    TEST_CASE("an ad hoc signed arm64 program takes the standard library") {
+        const Case plain;
+        const auto verdict = plain.verdict();
+        CHECK(verdict.decision == Decision::inject);
+        CHECK(verdict.outcome == Outcome::loads);
+        CHECK(verdict.findings.empty());
+    }
+
+    TEST_CASE("the arm64 slice is started whenever it is there, whatever the kernel prefers") {
+        Case changed;
+        changed.set_slices({slice_of("x86_64", macho::kMhExecute, 0),
+                            slice_of("arm64e", macho::kMhExecute, 0),
+                            slice_of("arm64", macho::kMhExecute, 0)});
+        CHECK(judge::running_slice(changed.file(), {})->name == "arm64");
+        CHECK(judge::running_slice(changed.file(), cli::Arch::arm64e)->name == "arm64e");
+        CHECK(judge::running_slice(changed.file(), cli::Arch::x86_64)->name == "x86_64");
+        CHECK(changed.has(FindingId::slice_pinned));
+        CHECK(changed.verdict().decision == Decision::inject);
+        changed.set_slices({slice_of("x86_64", macho::kMhExecute, 0)});
+        CHECK(judge::running_slice(changed.file(), {}) == nullptr);
+    }
+
+    TEST_CASE("what is no program comes before its architecture") {
+        Case library;
+        library.set_slices({slice_of("x86_64", macho::kMhDylib, 0)});
+        check_refused(library, FindingId::not_executable, Outcome::no_start);
+        Case wide;
+        wide.file().container = macho::Container::universal64;
+        check_refused(wide, FindingId::not_executable, Outcome::no_start);
+    }
+
+    TEST_CASE("an Intel program is refused, and started translated when asked") {
+        Case changed;
+        changed.set_slices({slice_of("x86_64", macho::kMhExecute, 0)});
+        check_refused(changed, FindingId::wrong_architecture, Outcome::stripped);
+        changed.plan.arch = cli::Arch::x86_64;
+        check_refused(changed, FindingId::shim_architecture, Outcome::killed);
+        changed.library().slices.push_back(slice_of("x86_64", macho::kMhDylib, 0x2));
+        CHECK(changed.verdict().decision == Decision::inject);
+        CHECK(changed.has(FindingId::rosetta));
+        changed.set_slices({slice_of("i386", macho::kMhExecute, 0)});
+        changed.plan.arch.reset();
+        check_refused(changed, FindingId::wrong_architecture, Outcome::no_start);
+    }
+
+    TEST_CASE("an arm64e program runs from macOS 26 on, and needs an arm64e library") {
+        Case changed;
+        changed.set_slices({slice_of("arm64e", macho::kMhExecute, 0x2)});
+        check_refused(changed, FindingId::shim_architecture, Outcome::killed);
+        changed.library().slices.push_back(slice_of("arm64e", macho::kMhDylib, 0x2));
+        CHECK(changed.verdict().decision == Decision::inject);
+        changed.host.os = "15.5";
+        check_refused(changed, FindingId::wrong_architecture, Outcome::no_start);
+        CHECK(changed.has(FindingId::arm64e_not_allowed));
+    }
+
+    TEST_CASE("another platform, and what the kernel would not map") {
+        Case changed;
+        changed.slice().image->versions.front() = {.platform = macho::kPlatformIos,
+                                                   .platform_name = "iOS"};
+        check_refused(changed, FindingId::wrong_platform, Outcome::no_start);
+        changed.slice().image->versions.front().platform = macho::kPlatformMacCatalyst;
+        CHECK(changed.verdict().decision == Decision::inject);
+        Case built;
+        built.slice().image->kernel_problem = "it is not position-independent";
+        check_refused(built, FindingId::malformed, Outcome::no_start);
+        Case damaged;
+        damaged.slice().image = std::unexpected(macho::Malformed{"cut"});
+        check_refused(damaged, FindingId::malformed, Outcome::no_start);
+    }
+
+    TEST_CASE(
+        "unsigned and altered arm64 code is ended; page hashes count when they were checked") {
+        Case none;
+        none.slice().signature.reset();
+        check_refused(none, FindingId::unsigned_code, Outcome::killed);
+        Case broken;
+        broken.slice().signature = std::unexpected(macho::Malformed{"slot 0 is cut"});
+        check_refused(broken, FindingId::bad_signature, Outcome::killed);
+        Case pages;
+        pages.chain.image->pages = {macho::PageCheck{.checked = 4, .bad = 1, .first_bad = 2}};
+        check_refused(pages, FindingId::bad_signature, Outcome::killed);
+        pages.chain.image->pages = {macho::PageCheck{.checked = 4}};
+        CHECK(pages.verdict().decision == Decision::inject);
+    }
+
+    TEST_CASE("the hardened runtime needs both entitlements, as boolean true") {
+        Case changed;
+        changed.signature().directories.front().flags = kHardened;
+        check_refused(changed, FindingId::hardened_runtime, Outcome::stripped);
+        CHECK(changed.has(FindingId::library_validation));
+        changed.entitle(kAllow, macho::Entitlement::Kind::no);
+        check_refused(changed, FindingId::hardened_runtime, Outcome::stripped);
+        changed.signature().entitlements.entries.clear();
+        changed.entitle(kAllow, macho::Entitlement::Kind::yes);
+        check_refused(changed, FindingId::library_validation, Outcome::stripped);
+        changed.entitle(kDisable, macho::Entitlement::Kind::yes);
+        CHECK(changed.verdict().decision == Decision::inject);
+    }
+
+    TEST_CASE(
+        "with System Integrity Protection off the hardened runtime is a warning, not the rest") {
+        Case changed;
+        changed.signature().directories.front().flags = kHardened;
+        changed.entitle(kDisable, macho::Entitlement::Kind::yes);
+        changed.host.sip = Tri::no;
+        CHECK(changed.verdict().decision == Decision::inject);
+        CHECK(changed.has(FindingId::hardened_runtime));
+        changed.signature().entitlements.entries.clear();
+        check_refused(changed, FindingId::library_validation, Outcome::stripped);
+        changed.host.sip = Tri::unknown;
+        check_refused(changed, FindingId::hardened_runtime, Outcome::stripped);
+    }
+
+    TEST_CASE("library validation lets a library of the same team in") {
+        Case changed;
+        changed.signature().directories.front().flags = 0x2000;
+        check_refused(changed, FindingId::library_validation, Outcome::stripped);
+        changed.signature().kind = macho::SignatureKind::cms;
+        changed.signature().directories.front().team = "TEAM";
+        check_refused(changed, FindingId::library_validation, Outcome::stripped);
+        auto& library = **changed.library().slices.front().signature;
+        library.kind = macho::SignatureKind::cms;
+        library.directories.front().team = "OTHER";
+        check_refused(changed, FindingId::library_validation, Outcome::stripped);
+        library.directories.front().team = "TEAM";
+        CHECK(changed.verdict().decision == Decision::inject);
+    }
+
+    TEST_CASE("restriction: flag and segment; uncertain without System Integrity Protection") {
+        Case flag;
+        flag.signature().directories.front().flags = 0x800;
+        check_refused(flag, FindingId::restrict_flag, Outcome::stripped);
+        flag.host.sip = Tri::no;
+        check_uncertain(flag, FindingId::restrict_flag, Outcome::stripped, Decision::inject);
+        Case segment;
+        segment.slice().image->has_restrict_section = true;
+        check_refused(segment, FindingId::restrict_segment, Outcome::stripped);
+        segment.host.sip = Tri::no;
+        check_uncertain(segment, FindingId::restrict_segment, Outcome::stripped, Decision::inject);
+    }
+
+    TEST_CASE("set-id comes before platform binary") {
+        Case changed;
+        changed.signature().directories.front().platform = 13;
+        check_refused(changed, FindingId::platform_binary, Outcome::stripped);
+        changed.chain.image->gains_rights = true;
+        check_refused(changed, FindingId::set_id, Outcome::stripped);
+        changed.chain.image->gains_rights = false;
+        changed.host.sip = Tri::no;
+        CHECK(changed.verdict().decision == Decision::inject);
+        changed.signature().directories.front().platform = 0;
+        changed.host.sip = Tri::yes;
+        changed.chain.image->status.flags = 0x80000;
+        check_refused(changed, FindingId::platform_binary, Outcome::stripped);
+    }
+
+    TEST_CASE("an encrypted program is refused") {
+        Case changed;
+        changed.slice().image->cryptid = 1;
+        check_refused(changed, FindingId::encrypted, Outcome::stripped);
+    }
+
+    TEST_CASE("uncertain: harmless at worst is tried, a kill only when asked") {
+        Case sandbox;
+        sandbox.entitle("com.apple.security.app-sandbox", macho::Entitlement::Kind::yes);
+        check_uncertain(sandbox, FindingId::app_sandbox, Outcome::stripped, Decision::inject);
+        Case unusual;
+        unusual.entitle("com.apple.security.hypervisor", macho::Entitlement::Kind::yes);
+        check_uncertain(unusual, FindingId::unusual_entitlement, Outcome::stripped,
+                        Decision::inject);
+        Case enhanced;
+        enhanced.entitle("com.apple.security.hardened-process", macho::Entitlement::Kind::yes);
+        check_uncertain(enhanced, FindingId::enhanced_security, Outcome::stripped,
+                        Decision::inject);
+        Case launch;
+        launch.signature().constraint_slots = {9};
+        check_uncertain(launch, FindingId::launch_constraint, Outcome::killed, Decision::refuse);
+        launch.plan.when_uncertain.value = profile::WhenUncertain::inject;
+        check_uncertain(launch, FindingId::launch_constraint, Outcome::killed, Decision::inject);
+        Case library;
+        library.signature().constraint_slots = {11};
+        check_uncertain(library, FindingId::library_constraint, Outcome::killed, Decision::refuse);
+        Case quarantine;
+        quarantine.chain.image->quarantined = true;
+        check_uncertain(quarantine, FindingId::quarantined, Outcome::killed, Decision::refuse);
+    }
+
+    TEST_CASE("debug entitlements are nothing unusual") {
+        Case changed;
+        changed.entitle("com.apple.security.get-task-allow", macho::Entitlement::Kind::yes);
+        changed.entitle("com.apple.security.cs.allow-jit", macho::Entitlement::Kind::yes);
+        CHECK(changed.verdict().findings.empty());
+    }
+
+    TEST_CASE("a library that cannot be loaded ends the program, or is dropped under validation") {
+        Case platform;
+        platform.library().slices.front().image->versions.front() = {.platform = 2,
+                                                                     .platform_name = "iOS"};
+        check_refused(platform, FindingId::shim_platform, Outcome::killed);
+        Case unsigned_library;
+        unsigned_library.library().slices.front().signature.reset();
+        check_refused(unsigned_library, FindingId::shim_unsigned, Outcome::killed);
+        unsigned_library.signature().directories.front().flags = 0x2000;
+        check_refused(unsigned_library, FindingId::shim_unsigned, Outcome::stripped);
+        Case broken;
+        broken.shim.pages = {macho::PageCheck{.checked = 3, .bad = 2, .first_bad = 0}};
+        check_refused(broken, FindingId::shim_bad_signature, Outcome::killed);
+        Case quarantine;
+        quarantine.shim.quarantined = true;
+        check_refused(quarantine, FindingId::shim_quarantined, Outcome::killed);
+        Case program;
+        program.library().slices.front().image->filetype = macho::kMhExecute;
+        check_refused(program, FindingId::shim_not_a_library, Outcome::killed);
+    }
+
+    TEST_CASE("children that would be ended: refused, or stock if safety was asked for") {
+        Case changed;
+        changed.plan.children.value = profile::Children::inherit;
+        CHECK(changed.verdict().decision == Decision::inject);
+        changed.host.sip = Tri::no;
+        check_refused(changed, FindingId::child_would_die, Outcome::loads);
+        changed.plan.children.value = profile::Children::inherit_if_safe;
+        CHECK(changed.verdict().decision == Decision::inject);
+        CHECK_FALSE(judge::children_inherit({.chain = changed.chain,
+                                             .shim = &changed.shim,
+                                             .host = changed.host,
+                                             .plan = changed.plan}));
+        changed.library().slices.push_back(slice_of("arm64e", macho::kMhDylib, 0x2));
+        CHECK(judge::children_inherit({.chain = changed.chain,
+                                       .shim = &changed.shim,
+                                       .host = changed.host,
+                                       .plan = changed.plan}));
+        CHECK_FALSE(changed.has(FindingId::child_would_die));
+    }
+
+    TEST_CASE("the host: System Integrity Protection, versions, boot arguments, Intel, Linux") {
+        Case changed;
+        changed.host.sip = Tri::no;
+        CHECK(changed.has(FindingId::sip_off));
+        changed.host.os = "27.0";
+        CHECK(changed.has(FindingId::guest_os_untested));
+        changed.host.boot_arguments = {"-v", "amfi_get_out_of_my_way=1"};
+        CHECK(changed.has(FindingId::boot_argument));
+        CHECK(changed.verdict().decision == Decision::inject);
+        changed.host.architecture = "x86_64";
+        CHECK(changed.verdict().reason == FindingId::not_apple_silicon);
+        Case linux;
+        linux.host.kernel = HostFacts::Kernel::linux;
+        check_refused(linux, FindingId::not_a_program, Outcome::no_start);
+    }
+
+    TEST_CASE("a published library is named") {
+        Case changed;
+        changed.shim.published = "LumeMetalCapabilities-arm64.dylib";
+        CHECK(changed.has(FindingId::shim_known));
+    }
+}
