@@ -32,6 +32,16 @@ std::uint64_t header_size_of(std::uint32_t version) {
                                                     : kEarliestSize;
 }
 
+std::optional<HashType> hash_type_of(std::uint8_t number) {
+    for (const HashType type :
+         {HashType::sha1, HashType::sha256, HashType::sha256_truncated, HashType::sha384}) {
+        if (number == static_cast<std::uint8_t>(type)) {
+            return type;
+        }
+    }
+    return std::nullopt;
+}
+
 class Parser {
 public:
     Parser(const Source& signature, const DirectoryPlace& place)
@@ -89,7 +99,6 @@ private:
         directory_.special_slots = u32(24);
         directory_.code_slots = u32(28);
         directory_.code_limit = u32(32);
-        directory_.hash_type = HashType{u8(37)};
         directory_.platform = u8(38);
         const std::uint32_t version = directory_.version;
         if (version >= kVersionSupportsCodeLimit64 && u64(56) != 0) {
@@ -107,10 +116,12 @@ private:
 
     [[nodiscard]] std::optional<std::string> header_problem() {
         const unsigned page_shift = u8(39);
-        const std::uint64_t hash_size = hash_size_of(directory_.hash_type);
-        if (hash_size == 0) {
+        const auto hash_type = hash_type_of(u8(37));
+        if (!hash_type) {
             return text::format("has the unknown hash type {}", u8(37));
         }
+        directory_.hash_type = *hash_type;
+        const std::uint64_t hash_size = hash_size_of(*hash_type);
         if (u8(36) != hash_size) {
             return text::format("has hashes of {} bytes, {} has {}", u8(36),
                                 hash_type_name(directory_.hash_type), hash_size);

@@ -185,12 +185,16 @@ private:
         }
         CodeDirectory& best = signature_.directories[signature_.best_index];
         if (is_worth_hashing(best.length)) {
-            best.cdhash = digest_of(area_, best.offset_in_slice - offset_in_slice_, best.length,
-                                    digest_kind_of(best.hash_type))
-                              .value_or("")
-                              .substr(0, kCdhashDigits);
+            best_digest_ = directory_digest(best, digest_kind_of(best.hash_type)).value_or("");
+            best.cdhash = best_digest_.substr(0, kCdhashDigits);
         }
         return {};
+    }
+
+    [[nodiscard]] std::optional<std::string> directory_digest(const CodeDirectory& directory,
+                                                              DigestKind kind) const {
+        return digest_of(area_, directory.offset_in_slice - offset_in_slice_, directory.length,
+                         kind);
     }
 
     Step add(DirectoryFacts facts) {
@@ -359,8 +363,11 @@ private:
         if (!facts) {
             return std::unexpected(facts.error());
         }
-        const auto digest = digest_of(area_, signed_one->offset_in_slice - offset_in_slice_,
-                                      signed_one->length, facts->digest_kind);
+        // Nearly always the best directory was signed, with the function of its own hashes.
+        const bool is_known = &*signed_one == &signature_.best() &&
+                              facts->digest_kind == digest_kind_of(signed_one->hash_type);
+        const auto digest =
+            is_known ? best_digest_ : directory_digest(*signed_one, facts->digest_kind);
         if (digest != facts->message_digest) {
             return malformed("the CMS signature was made for another code directory");
         }
@@ -371,6 +378,7 @@ private:
     std::uint64_t offset_in_slice_;
     Depth depth_;
     CodeSignature signature_;
+    std::string best_digest_; // hexadecimal, whole; empty: not computed
     std::vector<DirectoryFacts> directories_;
 };
 
