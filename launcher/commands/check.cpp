@@ -194,12 +194,8 @@ Result<ExitStatus> check(const Session& session, const cli::Request& request) {
         return fail(std::move(facts.error()));
     }
     cli::Request asked = request;
-    if (request.policy.shim) {
-        auto absolute = make_absolute(session.system, *request.policy.shim);
-        if (!absolute) {
-            return fail(std::move(absolute.error()));
-        }
-        asked.policy.shim = std::move(*absolute);
+    if (auto resolved = resolve_shim_option(session.system, asked); !resolved) {
+        return fail(std::move(resolved.error()));
     }
     profile::TrustedFolders trust(session.system, session.executable_status.owner);
     profile::Catalogue catalogue(

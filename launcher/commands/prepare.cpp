@@ -27,6 +27,18 @@ Result<profile::Profile> choose_profile(const std::optional<profile::Profile>& n
     return catalogue.load("default");
 }
 
+Result<void> resolve_shim_option(System& system, cli::Request& request) {
+    if (!request.policy.shim) {
+        return {};
+    }
+    auto absolute = make_absolute(system, *request.policy.shim);
+    if (!absolute) {
+        return fail(std::move(absolute.error()));
+    }
+    request.policy.shim = std::move(*absolute);
+    return {};
+}
+
 Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,
                                const cli::Request& request, const HostFacts& host) {
     auto plan = launch::make_plan(chosen, request, host,

@@ -17,6 +17,9 @@ namespace metalrun::commands {
                                                       const target::Chain& chain,
                                                       profile::Catalogue& catalogue);
 
+/// Makes --shim absolute, before the current directory changes.
+[[nodiscard]] Result<void> resolve_shim_option(System& system, cli::Request& request);
+
 /// The plan, with the installed library that fits: on macOS the universal one where children get
 /// it, so that no child of another architecture is ended.
 [[nodiscard]] Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,

@@ -121,12 +121,8 @@ Result<Prepared> prepare(const Session& session, cli::Request request) {
     if (!chosen) {
         return fail(std::move(chosen.error()));
     }
-    if (request.policy.shim) {
-        auto absolute = make_absolute(session.system, *request.policy.shim);
-        if (!absolute) {
-            return fail(std::move(absolute.error()));
-        }
-        request.policy.shim = std::move(*absolute);
+    if (auto resolved = resolve_shim_option(session.system, request); !resolved) {
+        return fail(std::move(resolved.error()));
     }
     auto plan = make_plan(session, *chosen, request, session.host);
     if (!plan) {

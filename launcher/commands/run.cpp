@@ -397,12 +397,8 @@ Result<ExitStatus> run(const Session& session, const cli::Request& asked) {
         return fail(std::move(named.error()));
     }
     start.named = std::move(*named);
-    if (asked.policy.shim) {
-        auto absolute = make_absolute(session.system, *asked.policy.shim);
-        if (!absolute) {
-            return fail(std::move(absolute.error()));
-        }
-        start.request.policy.shim = std::move(*absolute);
+    if (auto resolved = resolve_shim_option(session.system, start.request); !resolved) {
+        return fail(std::move(resolved.error()));
     }
     if (auto changed = change_directory(start); !changed) {
         return fail(std::move(changed.error()));

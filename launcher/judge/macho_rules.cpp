@@ -25,20 +25,6 @@ constexpr std::string_view kResign = "to inject, re-sign your own copy (see meta
                                      "to start it without the shim, use "
                                      "'--stock'";
 
-bool has_slice(const macho::FileFacts& file, std::string_view name) {
-    return std::any_of(file.slices.begin(), file.slices.end(),
-                       [&](const macho::SliceFacts& slice) { return slice.name == name; });
-}
-
-std::string slice_names(const macho::FileFacts& file) {
-    std::string names;
-    for (const macho::SliceFacts& slice : file.slices) {
-        names += names.empty() ? "" : ", ";
-        names += slice.name;
-    }
-    return names;
-}
-
 std::string flags_fact(const Question& q, const macho::CodeSignature& signature) {
     std::string names;
     for (const std::string& name : macho::flag_names(signature.best().flags)) {

@@ -6,6 +6,7 @@
 #include "judge/judge.hpp"
 #include "report/text.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +81,20 @@ inline const macho::FileFacts* shim_macho(const Question& q) {
 inline std::string machine_text(const elf::Facts& facts) {
     return format("{}{}", elf::machine_name(facts.machine),
                   facts.is_64_bit ? std::string_view{} : std::string_view{", 32-bit"});
+}
+
+inline bool has_slice(const macho::FileFacts& file, std::string_view name) {
+    return std::any_of(file.slices.begin(), file.slices.end(),
+                       [&](const macho::SliceFacts& slice) { return slice.name == name; });
+}
+
+inline std::string slice_names(const macho::FileFacts& file) {
+    std::string names;
+    for (const macho::SliceFacts& slice : file.slices) {
+        names += names.empty() ? "" : ", ";
+        names += slice.name;
+    }
+    return names;
 }
 
 /// The path of the target's image, quoted.

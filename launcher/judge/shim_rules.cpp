@@ -46,20 +46,6 @@ bool is_library(const target::Content& content) {
                                           });
 }
 
-bool has_slice(const macho::FileFacts& library, std::string_view name) {
-    return std::any_of(library.slices.begin(), library.slices.end(),
-                       [&](const macho::SliceFacts& slice) { return slice.name == name; });
-}
-
-std::string slice_names(const macho::FileFacts& file) {
-    std::string names;
-    for (const macho::SliceFacts& slice : file.slices) {
-        names += names.empty() ? "" : ", ";
-        names += slice.name;
-    }
-    return names;
-}
-
 // dyld GradedArchitectures: an arm64e process takes nothing but arm64e; an arm64 process takes
 // arm64, and arm64e, too, from a third party since macOS 14.4.
 Found shim_slice_missing(const Question& q) {
