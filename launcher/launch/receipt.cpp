@@ -54,9 +54,13 @@ std::string line(std::string_view key, std::uint64_t number) {
 
 } // namespace
 
-std::optional<std::string> find_state_folder(std::span<const std::string> environment) {
+std::optional<std::string> find_state_folder(std::span<const std::string> environment,
+                                             std::string_view user_cache_folder) {
     if (auto folder = absolute_value(environment, "METALRUN_STATE_DIR", "")) {
         return folder;
+    }
+    if (user_cache_folder.starts_with('/')) {
+        return text::concat(user_cache_folder, "/metalrun");
     }
     if (auto folder = absolute_value(environment, "XDG_RUNTIME_DIR", "/metalrun")) {
         return folder;

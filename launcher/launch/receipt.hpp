@@ -12,14 +12,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace metalrun::launch {
 
-/// The folder for receipts by the environment: $METALRUN_STATE_DIR, else (Linux)
-/// $XDG_RUNTIME_DIR/metalrun, else ~/.local/state/metalrun; relative values are ignored. Nothing if
-/// none of them is set.
-[[nodiscard]] std::optional<std::string>
-find_state_folder(std::span<const std::string> environment);
+/// The folder for receipts: $METALRUN_STATE_DIR, else `metalrun` in the system's folder for the
+/// user's caches (System::user_cache_folder; macOS), else $XDG_RUNTIME_DIR/metalrun, else
+/// ~/.local/state/metalrun; relative values are ignored. Nothing if none of them is set.
+[[nodiscard]] std::optional<std::string> find_state_folder(std::span<const std::string> environment,
+                                                           std::string_view user_cache_folder);
 
 /// Makes the folder with mode 0700 if it is not there (and, for the last choice, the folders above
 /// it), and checks by lstat that it is a folder of this user that no one else may write.

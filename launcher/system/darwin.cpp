@@ -22,6 +22,10 @@
 // bsd/sys/csr.h, which no SDK has. Weak: a system without it leaves the state unknown.
 extern "C" int csr_get_active_config(std::uint32_t* config) __attribute__((weak_import));
 
+// sys/xattr.h, which the cross build's SDK does not have.
+extern "C" ssize_t getxattr(const char* path, const char* name, void* value, std::size_t size,
+                            std::uint32_t position, int options);
+
 namespace metalrun {
 
 namespace {
@@ -207,6 +211,10 @@ public:
 
     bool forbids_execution(const std::string& path) override {
         return (mount_flags(path) & MNT_NOEXEC) != 0;
+    }
+
+    bool is_quarantined(const std::string& path) override {
+        return ::getxattr(path.c_str(), "com.apple.quarantine", nullptr, 0, 0, 0) >= 0;
     }
 
     bool has_capabilities(const std::string&) override { return false; }
