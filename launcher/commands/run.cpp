@@ -198,14 +198,6 @@ ExecRequest compose_exec(const Start& start, const Judged& judged,
         exec.arguments = resolved;
         exec.arguments.insert(exec.arguments.end(), operands.begin() + 1, operands.end());
     }
-    const auto& image = judged.chain.image;
-    if (const macho::FileFacts* file = image ? image->content.macho() : nullptr; file != nullptr) {
-        // The slice that was judged, not the one the kernel would prefer.
-        if (const auto* slice = judge::running_slice(*file, judged.plan.arch); slice != nullptr) {
-            exec.architecture =
-                ExecArchitecture{.cputype = slice->cputype, .cpusubtype = slice->cpusubtype};
-        }
-    }
     exec.environment =
         launch::compose_environment(start.session.environment, judged.plan, judged.insertion,
                                     start.session.host.kernel, settings);
