@@ -10,7 +10,7 @@ cmake --preset tidy >/dev/null
 # Generated sources must exist before they can be read.
 cmake --build --preset tidy -j "$jobs" --target metalrun_profile
 full='launcher/(macho|elf|judge)/|^shim/'
-files=$(git ls-files 'launcher/*.cpp' 'shim/*.cpp' | grep -v '^launcher/system/darwin')
+files=$(git ls-files 'launcher/*.cpp' 'shim/*.cpp' | grep -vE '^launcher/system/(digest_)?darwin')
 check() { xargs -r -P "$jobs" -n 2 clang-tidy-19 -p build/tidy --quiet "$@" 2>/dev/null; }
 grep -vE "$full" <<<"$files" | check '--checks=-clang-analyzer-*,-cert-*'
 grep -E "$full" <<<"$files" | check

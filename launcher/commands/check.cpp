@@ -95,17 +95,20 @@ void assume(Checker& checker, std::string sentence) {
 
 void verify_pages(System& system, target::Chain& chain, bool every_slice,
                   const macho::SliceFacts* running) {
-    const macho::FileFacts* file = chain.image ? chain.image->content.macho() : nullptr;
-    const auto opened = file != nullptr ? system.open(chain.image->path)
-                                        : SysResult<std::unique_ptr<File>>(std::unexpected(0));
+    std::optional<target::Image>& image = chain.image;
+    if (!image || image->content.macho() == nullptr) {
+        return;
+    }
+    const auto opened = system.open(image->path);
+    const macho::FileFacts* file = image->content.macho();
     if (!opened) {
         return;
     }
     for (const macho::SliceFacts& slice : file->slices) {
         const bool wanted =
             (every_slice || &slice == running) && slice.signature && *slice.signature;
-        chain.image->pages.push_back(wanted ? std::optional(macho::check_pages(**opened, slice))
-                                            : std::nullopt);
+        image->pages.push_back(wanted ? std::optional(macho::check_pages(**opened, slice))
+                                      : std::nullopt);
     }
 }
 
@@ -128,7 +131,7 @@ Result<report::CheckedTarget> check_one(Checker& checker, const std::string& pat
     System& system = checker.session.system;
     target::Chain chain = target::inspect(system, path);
     const bool is_elf = chain.image && chain.image->content.is_elf();
-    HostFacts host = is_elf ? checker.session.host : checker.macos;
+    const HostFacts host = is_elf ? checker.session.host : checker.macos;
     cli::Request request = checker.request;
     request.policy.anywhere = request.policy.anywhere || is_elf;
     request.operands = {path};

@@ -116,15 +116,17 @@ std::string render_signature(const macho::SliceFacts& slice, const macho::PageCh
 
 std::string render_slices(const CheckedTarget& target) {
     std::string out;
-    const auto& image = target.chain.image;
-    const macho::FileFacts* file = image ? image->content.macho() : nullptr;
-    if (file == nullptr) {
+    const std::optional<target::Image>& image = target.chain.image;
+    if (!image || image->content.macho() == nullptr) {
         return "[]";
     }
+    const macho::FileFacts* file = image->content.macho();
+    const std::vector<std::optional<macho::PageCheck>>& checks = image->pages;
     for (std::size_t i = 0; i < file->slices.size(); ++i) {
         const macho::SliceFacts& slice = file->slices[i];
-        const bool checked = i < image->pages.size() && image->pages[i].has_value();
-        const macho::PageCheck* pages = checked ? &*image->pages[i] : nullptr;
+        const std::optional<macho::PageCheck> check =
+            i < checks.size() ? checks[i] : std::optional<macho::PageCheck>();
+        const macho::PageCheck* pages = check ? &*check : nullptr;
         const std::string rendered =
             Object()
                 .add("architecture", string(slice.name))

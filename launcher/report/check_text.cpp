@@ -37,8 +37,8 @@ std::string signature_text(const macho::SliceFacts& slice) {
     for (const std::string& name : macho::flag_names(signature.best().flags)) {
         out += text::format(", {}", name);
     }
-    if (signature.best().team) {
-        out += text::format(", team {}", text::escape(*signature.best().team));
+    if (const std::optional<std::string>& team = signature.best().team; team) {
+        out += text::format(", team {}", text::escape(*team));
     }
     return out;
 }

@@ -10,7 +10,7 @@
 #include <ctime>
 #include <utility>
 
-struct stat;
+struct stat; // NOLINT(readability-identifier-naming): the system's name
 
 namespace metalrun::posix {
 
