@@ -92,7 +92,10 @@ Result<ExitStatus> run_metalrun(const commands::Session& session, std::vector<st
     return dispatch(session, *request);
 }
 
-ExitStatus finish(const commands::Session& session, const Result<ExitStatus>& ended) {
+ExitStatus finish(const commands::Session& session, Result<ExitStatus> ended) {
+    if (ended && session.output_failed) {
+        ended = fail({.code = Errc::system, .message = "cannot write to standard output"});
+    }
     if (ended) {
         return *ended;
     }

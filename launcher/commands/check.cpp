@@ -41,7 +41,15 @@ Result<HostFacts> read_host_facts(System& system, const std::string& path) {
     if (!file) {
         return cannot(file.error());
     }
-    std::string content(std::min((*file)->status().size_bytes, kLargestFactsFile), '\0');
+    const FileStatus& status = (*file)->status();
+    if (status.kind != FileKind::regular || status.size_bytes > kLargestFactsFile) {
+        return fail(
+            {.code = Errc::usage,
+             .message = text::format("cannot read the host facts {}: it is no regular file of at "
+                                     "most {} bytes",
+                                     text::quote(path), kLargestFactsFile)});
+    }
+    std::string content(status.size_bytes, '\0');
     const auto got = (*file)->read_at(0, std::as_writable_bytes(std::span(content)));
     if (!got) {
         return cannot(got.error());

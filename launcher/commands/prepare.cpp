@@ -31,6 +31,9 @@ Result<void> resolve_shim_option(System& system, cli::Request& request) {
     if (!request.policy.shim) {
         return {};
     }
+    if (request.policy.shim->empty()) {
+        return fail({.code = Errc::usage, .message = "option '--shim': the path is empty"});
+    }
     auto absolute = make_absolute(system, *request.policy.shim);
     if (!absolute) {
         return fail(std::move(absolute.error()));

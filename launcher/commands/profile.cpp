@@ -28,7 +28,7 @@ std::string list_line(const Catalogue::Entry& entry) {
     const auto status = entry.profile->workload.status.value_or(profile::WorkloadStatus::untested);
     std::string word(profile::to_string(status));
     word.resize(std::max<std::size_t>(word.size(), 12), ' ');
-    return text::format("{} {} {}  ({})\n", name, word, entry.profile->description,
+    return text::format("{} {} {}  ({})\n", name, word, text::escape(entry.profile->description),
                         text::escape(entry.origin));
 }
 

@@ -39,7 +39,9 @@ std::string Session::probe() const {
 }
 
 void Session::print(std::string_view text) const {
-    system.write(kStandardOutput, text);
+    if (!system.write(kStandardOutput, text)) {
+        output_failed = true;
+    }
 }
 
 void Session::print_error(std::string_view text) const {
@@ -105,8 +107,7 @@ launch::Insertion read_inherited_insertion(const Session& session,
                                            const std::string& working_directory,
                                            const FileStatus* chosen_shim) {
     const auto kernel = session.host.kernel;
-    const auto value =
-        launch::find_variable(session.environment, launch::insertion_variable(kernel));
+    const auto value = launch::find_insertion(session.environment, kernel);
     if (!value) {
         return {};
     }

@@ -32,6 +32,7 @@ struct Session {
     FileStatus executable_status;
     std::string prefix; ///< the folder above bin
     HostFacts host;
+    mutable bool output_failed = false;
 
     /// On if standard error is a terminal and NO_COLOR is not set.
     [[nodiscard]] report::Colour colour() const;
@@ -40,7 +41,8 @@ struct Session {
     [[nodiscard]] std::string installed_shim(HostFacts::Kernel kernel, Library library) const;
     /// The path of the probe.
     [[nodiscard]] std::string probe() const;
-    void print(std::string_view text) const;       ///< to standard output
+    /// To standard output; what cannot be written is remembered in `output_failed`.
+    void print(std::string_view text) const;
     void print_error(std::string_view text) const; ///< to standard error
 };
 

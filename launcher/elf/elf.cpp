@@ -109,8 +109,7 @@ std::expected<std::vector<Segment>, Malformed> read_segments(const Reader& reade
                               .offset = le<std::uint64_t>(*table, at + 8),
                               .address = le<std::uint64_t>(*table, at + 16),
                               .file_size = le<std::uint64_t>(*table, at + 32)};
-        const bool matters =
-            segment.type == kPtLoad || segment.type == kPtDynamic || segment.type == kPtInterp;
+        const bool matters = segment.type == kPtLoad || segment.type == kPtInterp;
         if (matters && !fits(segment.offset, segment.file_size, reader.size())) {
             return malformed(text::format(
                 "program header {} covers {:#x} bytes at offset {:#x}, beyond the end of the file "

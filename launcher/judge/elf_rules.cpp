@@ -4,6 +4,8 @@
 #include "judge/rule_parts.hpp"
 #include "judge/rules.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace metalrun::judge {
@@ -85,9 +87,30 @@ std::optional<Finding> set_id(const Question& q) {
     return finding;
 }
 
-std::optional<Finding> starts_elsewhere(const Question& q) {
-    if (!q.chain.passes_env || q.plan.children.value != profile::Children::stock) {
+// Programs that become or start another one: with stock children the shim stays behind in them.
+std::optional<Finding> starter(const Question& q) {
+    static constexpr std::array<std::string_view, 24> kStarters{
+        "arch",      "caffeinate",   "chroot", "doas",    "env",    "ionice",
+        "launchctl", "nice",         "nohup",  "open",    "script", "setpriv",
+        "setsid",    "sandbox-exec", "screen", "ssh",     "stdbuf", "su",
+        "sudo",      "taskset",      "time",   "timeout", "tmux",   "xargs"};
+    const std::string name = q.chain.image ? target::base_name(q.chain.image->path) : std::string{};
+    if (std::find(kStarters.begin(), kStarters.end(), name) == kStarters.end()) {
         return std::nullopt;
+    }
+    Finding finding = error_at(
+        Step::target, Outcome::stripped, FindingId::starts_elsewhere,
+        format("{} starts another program, and the shim would stay behind in it", target_name(q)));
+    finding.help = format("put it in front: {} metalrun -- PROGRAM", name);
+    return finding;
+}
+
+std::optional<Finding> starts_elsewhere(const Question& q) {
+    if (q.plan.children.value != profile::Children::stock) {
+        return std::nullopt;
+    }
+    if (!q.chain.passes_env) {
+        return starter(q);
     }
     Finding finding =
         error_at(Step::target, Outcome::stripped, FindingId::starts_elsewhere,

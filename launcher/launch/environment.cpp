@@ -35,8 +35,9 @@ std::string join(const std::vector<std::string>& elements) {
 
 std::string absolute(std::string_view element, HostFacts::Kernel kernel,
                      const std::string& folder) {
-    const bool searched =
-        kernel == HostFacts::Kernel::linux && element.find('/') == std::string_view::npos;
+    // ld.so searches a bare name itself, and replaces $ORIGIN and its like.
+    const bool searched = kernel == HostFacts::Kernel::linux &&
+                          (element.find('/') == std::string_view::npos || element.starts_with('$'));
     const bool relative_to_nothing = !element.starts_with('/') && folder.empty();
     if (element.starts_with('@') || searched || relative_to_nothing) {
         return std::string(element);
@@ -74,6 +75,19 @@ std::optional<std::string_view> find_variable(std::span<const std::string> envir
         }
     }
     return std::nullopt;
+}
+
+std::optional<std::string_view> find_insertion(std::span<const std::string> environment,
+                                               HostFacts::Kernel kernel) {
+    const std::string_view name = insertion_variable(kernel);
+    std::optional<std::string_view> found;
+    for (const std::string& entry : environment) {
+        const bool counts = !found || kernel == HostFacts::Kernel::linux;
+        if (counts && is_entry_of(entry, name)) {
+            found = std::string_view(entry).substr(name.size() + 1);
+        }
+    }
+    return found;
 }
 
 void apply_change(std::vector<std::string>& environment, const std::string& name,
@@ -143,7 +157,8 @@ std::vector<std::string> compose_environment(std::span<const std::string> inheri
         if (is_for_shim(entry)) {
             continue;
         }
-        if (!is_entry_of(entry, inserting)) {
+        // An empty value inserts nothing and stays as it is.
+        if (!is_entry_of(entry, inserting) || entry.size() == inserting.size() + 1) {
             environment.push_back(entry);
         } else if (!placed) {
             environment.push_back(text::concat(inserting, "=", kept));

@@ -20,6 +20,10 @@ namespace metalrun::launch {
 [[nodiscard]] std::optional<std::string_view>
 find_variable(std::span<const std::string> environment, std::string_view name);
 
+/// The value that the loader reads: ld.so takes the last entry of a name, dyld the first.
+[[nodiscard]] std::optional<std::string_view>
+find_insertion(std::span<const std::string> environment, HostFacts::Kernel kernel);
+
 /// Sets or unsets one name. A set name keeps the place of its first entry and loses the others.
 void apply_change(std::vector<std::string>& environment, const std::string& name,
                   const std::optional<std::string>& value);

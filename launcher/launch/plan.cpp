@@ -75,7 +75,7 @@ void add_quirks(Plan& plan, const profile::Profile& chosen, const HostFacts& hos
         if (!profile::covers_os(quirk.guest_os, host.os).value_or(false)) {
             continue;
         }
-        plan.quirks.push_back({quirk.guest_os, quirk.level, quirk.note});
+        plan.quirks.push_back({quirk.guest_os, quirk.level, text::escape(quirk.note)});
         for (const auto& [name, value] : quirk.set) {
             plan.environment.push_back(
                 {name, value, text::format("quirk for guest OS {}", quirk.guest_os)});
@@ -153,7 +153,7 @@ Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& reque
     plan.shim = choose(asked.shim, chosen.shim.path, name, installed_shim);
     plan.shim_sha256 = asked.shim ? std::string{} : digest_for(chosen.shim, host.architecture);
     plan.status = chosen.workload.status.value_or(profile::WorkloadStatus::untested);
-    plan.status_reason = chosen.workload.reason;
+    plan.status_reason = text::escape(chosen.workload.reason);
     plan.stock_asked = asked.stock;
     plan.family_asked = asked.family.has_value();
     plan.verify = asked.verify;
@@ -163,6 +163,13 @@ Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& reque
     add_quirks(plan, chosen, host);
     for (const cli::EnvironmentChange& change : request.environment) {
         plan.environment.push_back({change.name, change.value, std::string(kCommandLine)});
+    }
+    constexpr std::size_t kMostVariables = 2000;
+    if (plan.environment.size() > kMostVariables) {
+        return fail(
+            {.code = Errc::profile,
+             .message = text::format("{} variables are to be set or unset, at most {} can be",
+                                     plan.environment.size(), kMostVariables)});
     }
     if (auto limits = check_limits(plan, host); !limits) {
         return fail(std::move(limits.error()));

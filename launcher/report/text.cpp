@@ -40,6 +40,23 @@ std::size_t utf8_length(std::string_view bytes, std::size_t index) {
     return overlong || beyond ? 0 : length;
 }
 
+// Characters that a terminal acts on without showing them: C1 controls, marks and overrides of the
+// writing direction, line and paragraph separators.
+bool is_hidden(std::string_view bytes, std::size_t index, std::size_t length) {
+    const unsigned char first = byte_at(bytes, index);
+    if (length == 2) {
+        return first == 0xC2 && byte_at(bytes, index + 1) < 0xA0;
+    }
+    if (length != 3 || first != 0xE2) {
+        return false;
+    }
+    const unsigned char second = byte_at(bytes, index + 1);
+    const unsigned char third = byte_at(bytes, index + 2);
+    return (second == 0x80 &&
+            (third == 0x8E || third == 0x8F || (third >= 0xA8 && third <= 0xAE))) ||
+           (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
 std::string escaped_byte(unsigned char byte) {
     switch (byte) {
     case '\n':
@@ -61,6 +78,13 @@ std::string escape_with(std::string_view bytes, bool inside_quotes) {
     for (std::size_t i = 0; i < bytes.size();) {
         const std::size_t length = utf8_length(bytes, i);
         const unsigned char byte = byte_at(bytes, i);
+        if (length > 1 && is_hidden(bytes, i, length)) {
+            for (std::size_t k = 0; k < length; ++k) {
+                out += escaped_byte(byte_at(bytes, i + k));
+            }
+            i += length;
+            continue;
+        }
         if (length == 0 || byte < 0x20 || byte == 0x7F || byte == '\\') {
             out += escaped_byte(byte);
             ++i;

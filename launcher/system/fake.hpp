@@ -217,7 +217,10 @@ public:
     [[nodiscard]] bool is_terminal(int descriptor) override {
         return terminals.contains(descriptor);
     }
-    void write(int descriptor, std::string_view text) override { written[descriptor] += text; }
+    bool write(int descriptor, std::string_view text) override {
+        written[descriptor] += text;
+        return true;
+    }
     [[nodiscard]] int exec(const ExecRequest& request) override {
         calls.push_back("exec " + request.path);
         exec_requests.push_back(request);

@@ -7,6 +7,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -209,8 +211,29 @@ SysResult<void> PosixSystem::make_directory(const std::string& path, std::uint32
     return {};
 }
 
+namespace {
+
+// Writing past the limit would raise SIGXFSZ, whose disposition is the target's, not ours.
+bool fits_file_limit(std::size_t size) {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur;
+}
+
+// A pipe without a reader would raise SIGPIPE, a full one would hold us.
+bool takes_diagnostics() {
+    constexpr int kPatienceMs = 1000;
+    pollfd waiting{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+    const int ready = ::poll(&waiting, 1, kPatienceMs);
+    return ready > 0 && (waiting.revents & (POLLERR | POLLNVAL)) == 0;
+}
+
+} // namespace
+
 SysResult<void> PosixSystem::create_file(const std::string& path, std::uint32_t mode,
                                          std::string_view content) {
+    if (!fits_file_limit(content.size())) {
+        return std::unexpected(EFBIG);
+    }
     auto file = open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, mode);
     if (!file) {
         return std::unexpected(file.error());
@@ -220,11 +243,12 @@ SysResult<void> PosixSystem::create_file(const std::string& path, std::uint32_t 
         return last_error();
     }
     const ssize_t written = ::write(file->get(), content.data(), content.size());
-    if (written < 0) {
-        return last_error();
+    if (written >= 0 && static_cast<std::size_t>(written) == content.size()) {
+        return {};
     }
-    return static_cast<std::size_t>(written) == content.size() ? SysResult<void>{}
-                                                               : std::unexpected(ENOSPC);
+    const int number = written < 0 ? errno : ENOSPC;
+    ::unlink(path.c_str()); // half a file is worse than none
+    return std::unexpected(number);
 }
 
 SysResult<void> PosixSystem::remove_file(const std::string& path) {
@@ -246,17 +270,21 @@ bool PosixSystem::is_terminal(int descriptor) {
     return ::isatty(descriptor) == 1;
 }
 
-void PosixSystem::write(int descriptor, std::string_view text) {
+bool PosixSystem::write(int descriptor, std::string_view text) {
     while (!text.empty()) {
+        if (descriptor == STDERR_FILENO && !takes_diagnostics()) {
+            return false;
+        }
         const ssize_t written = ::write(descriptor, text.data(), text.size());
         if (written < 0 && errno == EINTR) {
             continue;
         }
         if (written <= 0) {
-            return;
+            return false;
         }
         text.remove_prefix(static_cast<std::size_t>(written));
     }
+    return true;
 }
 
 } // namespace metalrun::posix

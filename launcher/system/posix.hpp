@@ -86,7 +86,7 @@ public:
     [[nodiscard]] int process_id() override;
     [[nodiscard]] std::string default_search_path() override;
     [[nodiscard]] bool is_terminal(int descriptor) override;
-    void write(int descriptor, std::string_view text) override;
+    bool write(int descriptor, std::string_view text) override;
 
 private:
     Identity identity_;

@@ -152,7 +152,9 @@ public:
 
     [[nodiscard]] virtual bool is_terminal(int descriptor) = 0;
     /// Writes all of `text` to the descriptor, or as much as can be written.
-    virtual void write(int descriptor, std::string_view text) = 0;
+    /// False if not all of it could be written. Standard error never holds a start up or ends it:
+    /// what a closed or full pipe does not take within a second is dropped.
+    virtual bool write(int descriptor, std::string_view text) = 0;
 
     /// Becomes the program; comes back only to say why not (errno).
     [[nodiscard]] virtual int exec(const ExecRequest& request) = 0;

@@ -22,7 +22,7 @@ using judge::Severity;
 using judge::Step;
 
 constexpr std::size_t kLongestLine = 256; // linux/binfmts.h BINPRM_BUF_SIZE
-constexpr std::size_t kMostScripts = 4;   // fs/exec.c: at most 4 changes of interpreter
+constexpr std::size_t kMostScripts = 5;   // fs/exec.c: the sixth is refused
 
 Finding problem(FindingId id, std::string message, std::vector<std::string> facts,
                 std::string help) {
@@ -94,6 +94,18 @@ Finding cannot_reach(const std::string& path, int number) {
     return problem(FindingId::target_not_executable,
                    text::format("cannot run {}: {}", text::quote(path), error_text(number)), {},
                    "check the permissions of the file and of the folders above it");
+}
+
+// The kernel runs what this user may not read; only a judgement is impossible.
+Finding only_executable(const std::string& path) {
+    Finding finding = problem(
+        FindingId::target_not_executable,
+        text::format("{} may be run, but not read: it cannot be told whether it takes the shim",
+                     text::quote(path)),
+        {}, "make it readable, or use '--stock'");
+    finding.step = Step::target;
+    finding.outcome = judge::Outcome::stripped;
+    return finding;
 }
 
 struct InterpreterLine {
@@ -273,10 +285,18 @@ std::expected<std::string, Finding> resolve_env(System& system, Chain& chain,
     return next;
 }
 
+bool is_env(System& system, const std::string& interpreter) {
+    return base_name(interpreter) == "env" ||
+           base_name(system.real_path(interpreter).value_or(std::string{})) == "env";
+}
+
 // Opens one link of the chain and says what it is. Returns the next path for a script.
 std::expected<std::optional<std::string>, Finding>
 follow(System& system, Chain& chain, const std::string& path, const SearchPath& search) {
     auto file = system.open(path);
+    if (!file && file.error() == EACCES && system.is_executable(path).value_or(false)) {
+        return std::unexpected(only_executable(path));
+    }
     if (!file) {
         return std::unexpected(cannot_reach(path, file.error()));
     }
@@ -294,8 +314,11 @@ follow(System& system, Chain& chain, const std::string& path, const SearchPath& 
             return std::unexpected(missing_interpreter(path, *line, there.error()));
         }
         chain.links.back().line = line->rest;
-        if (base_name(line->interpreter) == "env" && chain.links.size() == 1) {
-            return resolve_env(system, chain, line->interpreter, search);
+        if (is_env(system, line->interpreter)) {
+            if (chain.links.size() == 1) {
+                return resolve_env(system, chain, line->interpreter, search);
+            }
+            chain.passes_env = true;
         }
         return line->interpreter;
     }

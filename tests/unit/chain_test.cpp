@@ -120,6 +120,33 @@ TEST_SUITE("target.chain") {
         CHECK(world.problem("/a") == FindingId::script_interpreter_is_script);
     }
 
+    TEST_CASE("five scripts in a row run, six do not; env behind the first is not followed") {
+        World world;
+        world.system.add_program("/s1", "#!/usr/bin/prog\n");
+        for (int i = 2; i <= 6; ++i) {
+            world.system.add_program("/s" + std::to_string(i),
+                                     "#!/s" + std::to_string(i - 1) + "\n");
+        }
+        CHECK_FALSE(world.follow("/s5").problem.has_value());
+        CHECK(world.problem("/s6") == FindingId::script_interpreter_is_script);
+        world.system.add_program("/usr/bin/env", make_elf());
+        world.system.add_program("/inner", "#!/usr/bin/env prog\n");
+        world.system.add_program("/outer", "#!/inner\n");
+        CHECK(world.follow("/outer").passes_env);
+        world.system.add_link("/usr/bin/myenv", "/usr/bin/env");
+        world.system.add_program("/alias", "#!/usr/bin/myenv prog\n");
+        CHECK(world.follow("/alias").path == "/usr/bin/prog");
+    }
+
+    TEST_CASE("a program that may only be executed stops the judgement, not the start") {
+        World world;
+        world.system.refuse("open", "/usr/bin/prog", EACCES);
+        const auto chain = world.follow("prog");
+        REQUIRE(chain.problem.has_value());
+        CHECK(chain.problem->step == judge::Step::target);
+        CHECK(chain.path == "/usr/bin/prog");
+    }
+
     TEST_CASE("rights that a start would gain are seen") {
         World world;
         world.system.add_file("/suid", make_elf(), {.mode = 04755, .owner = 0});

@@ -27,7 +27,8 @@ struct Case {
         chain.image->content.parsed = target::ElfResult(
             elf::Facts{.machine = 62, .type = elf::Type::shared, .interpreter = "/ld.so"});
         shim.status.kind = FileKind::regular;
-        shim.content.parsed = target::ElfResult(elf::Facts{.machine = 62, .type = elf::Type::shared, .marker = "shim"});
+        shim.content.parsed = target::ElfResult(
+            elf::Facts{.machine = 62, .type = elf::Type::shared, .marker = "shim"});
         plan.ceiling = 1007;
         plan.status = profile::WorkloadStatus::beneficial;
     }
@@ -84,7 +85,8 @@ TEST_SUITE("judge") {
 
     TEST_CASE("a damaged program and one without a loader cannot start") {
         Case damaged;
-        damaged.chain.image->content.parsed = target::ElfResult(std::unexpected(elf::Malformed{"cut"}));
+        damaged.chain.image->content.parsed =
+            target::ElfResult(std::unexpected(elf::Malformed{"cut"}));
         check_refused(damaged, FindingId::malformed, Errc::refused);
         Case object;
         object.target_elf().type = elf::Type::other;

@@ -21,6 +21,11 @@ TEST_SUITE("report.text") {
         CHECK(text::quote("\xff\xc3") == "'\\xff\\xc3'");
         CHECK(text::quote("\xc0\x80") == "'\\xc0\\x80'");          // overlong
         CHECK(text::quote("\xed\xa0\x80") == "'\\xed\\xa0\\x80'"); // surrogate
+        CHECK(text::quote("\xc2\x9b"
+                          "31m") == "'\\xc2\\x9b31m'"); // CSI
+        CHECK(text::quote("a\xe2\x80\xae"
+                          "b") == "'a\\xe2\\x80\\xaeb'"); // right-to-left override
+        CHECK(text::quote("\xe2\x82\xac") == "'\xe2\x82\xac'");
         CHECK(text::is_utf8("\xf0\x9f\x8d\x8e"));
         CHECK_FALSE(text::is_utf8("\xf4\x90\x80\x80"));
     }
