@@ -4,6 +4,7 @@
 // exit status.
 #include "cli/command_line.hpp"
 #include "commands/check.hpp"
+#include "commands/entry.hpp"
 #include "commands/probe.hpp"
 #include "commands/profile.hpp"
 #include "commands/run.hpp"

@@ -11,14 +11,4 @@ namespace metalrun::commands {
 /// Does not come back when the target starts. Errors carry the status to end with.
 [[nodiscard]] Result<ExitStatus> run(const Session& session, const cli::Request& request);
 
-/// If argv[0] is a symbolic link to this executable under another base name: the request to run the
-/// next program of that name in PATH that is not metalrun, with all arguments. Else nothing.
-[[nodiscard]] std::optional<cli::Request> masquerade(const Session& session,
-                                                     const std::vector<std::string>& argv);
-
-/// Linux passes everything behind the interpreter of a `#!` line as one argument: if argv[1] is
-/// that of the script argv[2], its words take its place, as macOS does it. Else argv as it is.
-[[nodiscard]] std::vector<std::string> split_interpreter_arguments(const Session& session,
-                                                                   std::vector<std::string> argv);
-
 } // namespace metalrun::commands

@@ -94,13 +94,13 @@ TEST_SUITE("profile.places") {
     TEST_CASE("as root, a user's folder that root does not own is left out") {
         FakeSystem system;
         system.user = {};
-        system.add_folder("/root/.config/metalrun");
+        system.add_folder("/var/root/.config/metalrun");
         system.add_folder("/home/u/.config/metalrun", {.mode = 0755, .owner = 501});
         const auto user = [&](const std::string& home) {
             const std::vector<std::string> environment{"HOME=" + home};
             return find_places(system, environment, "/usr/bin/metalrun").user;
         };
-        CHECK(user("/root") == "/root/.config/metalrun");
+        CHECK(user("/var/root") == "/var/root/.config/metalrun");
         CHECK(user("/home/u").empty());
         CHECK(user("/absent").empty());
     }
@@ -141,30 +141,30 @@ TEST_SUITE("profile.catalogue") {
 
     TEST_CASE("a name is never searched in the current folder") {
         House house;
-        house.system.current_folder = "/work";
-        house.add("/work/mine.toml", "");
-        house.add("/work/mine", "");
+        house.system.current_folder = "/here";
+        house.add("/here/mine.toml", "");
+        house.add("/here/mine", "");
         CHECK_FALSE(house.catalogue.load("mine").has_value());
     }
 
     TEST_CASE("a name with a slash or .toml is a file, relative to the current folder") {
         House house;
-        house.system.current_folder = "/work";
-        house.add("/work/mine.toml", "shim.path = 'a.dylib'\n");
-        house.add("/work/sub/serve", "target.program = 'x'\n");
+        house.system.current_folder = "/here";
+        house.add("/here/mine.toml", "shim.path = 'a.dylib'\n");
+        house.add("/here/sub/serve", "target.program = 'x'\n");
         house.add_user("mine", "");
-        CHECK(house.catalogue.load("mine.toml")->origin == "/work/mine.toml");
-        CHECK(house.catalogue.load("mine.toml")->shim.path == "/work/a.dylib");
+        CHECK(house.catalogue.load("mine.toml")->origin == "/here/mine.toml");
+        CHECK(house.catalogue.load("mine.toml")->shim.path == "/here/a.dylib");
         CHECK(house.catalogue.load("./mine.toml")->name == "mine");
-        CHECK(house.catalogue.load("sub/serve")->origin == "/work/sub/serve");
-        CHECK(house.catalogue.load("/work/sub/serve")->target->program == "x");
+        CHECK(house.catalogue.load("sub/serve")->origin == "/here/sub/serve");
+        CHECK(house.catalogue.load("/here/sub/serve")->target->program == "x");
         CHECK_FALSE(house.catalogue.load("llama.cpp.toml").has_value());
     }
 
     TEST_CASE("a message shows the file as it was written") {
         House house;
-        house.system.current_folder = "/work";
-        house.add("/work/llama.toml", "[metal]\napple_familly = 1\n");
+        house.system.current_folder = "/here";
+        house.add("/here/llama.toml", "[metal]\napple_familly = 1\n");
         CHECK(house.catalogue.load("llama.toml").error().message ==
               "llama.toml:3:1: unknown key 'metal.apple_familly'");
     }
