@@ -219,8 +219,13 @@ bool fits_file_limit(std::size_t size) {
     return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur;
 }
 
-// A pipe without a reader would raise SIGPIPE, a full one would hold us.
+// A pipe without a reader would raise SIGPIPE, a full one would hold us. Only pipes and sockets are
+// asked: poll(2) of macOS knows no devices.
 bool takes_diagnostics() {
+    struct stat raw{};
+    if (::fstat(STDERR_FILENO, &raw) != 0 || (!S_ISFIFO(raw.st_mode) && !S_ISSOCK(raw.st_mode))) {
+        return true;
+    }
     constexpr int kPatienceMs = 1000;
     pollfd waiting{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
     const int ready = ::poll(&waiting, 1, kPatienceMs);
