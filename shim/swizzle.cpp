@@ -89,12 +89,12 @@ void init_gpu_family_support(id self, SEL command) {
 /// after the shim's constructor.
 template <std::size_t... slot>
 IMP choose_replacement(std::size_t wanted, std::size_t method, std::index_sequence<slot...>) {
-    static constexpr FamilyFunction* families[] = {&family_answer<slot>...};
-    static constexpr SizeFunction* threadgroups[] = {&size_answer<slot, threadgroup_memory>...};
-    static constexpr SizeFunction* working_sets[] = {&size_answer<slot, working_set>...};
-    return method == supports_family      ? as_imp(families[wanted])
-           : method == threadgroup_memory ? as_imp(threadgroups[wanted])
-                                          : as_imp(working_sets[wanted]);
+    static constexpr FamilyFunction* kFamilies[] = {&family_answer<slot>...};
+    static constexpr SizeFunction* kThreadgroups[] = {&size_answer<slot, threadgroup_memory>...};
+    static constexpr SizeFunction* kWorkingSets[] = {&size_answer<slot, working_set>...};
+    return method == supports_family      ? as_imp(kFamilies[wanted])
+           : method == threadgroup_memory ? as_imp(kThreadgroups[wanted])
+                                          : as_imp(kWorkingSets[wanted]);
 }
 
 IMP replacement(std::size_t slot, std::size_t method) noexcept {

@@ -19,13 +19,13 @@ std::optional<Finding> chain_problem(const Question& q) {
 }
 
 std::optional<Finding> malformed(const Question& q) {
-    const std::string* damage = q.chain.image ? q.chain.image->content.damage() : nullptr;
+    const target::Image* image = image_of(q);
+    const std::string* damage = image != nullptr ? image->content.damage() : nullptr;
     if (damage == nullptr) {
         return std::nullopt;
     }
-    const target::Image& image = *q.chain.image;
     Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::malformed,
-                               format("{}: {}", text::escape(image.path), *damage));
+                               format("{}: {}", text::escape(image->path), *damage));
     finding.help = "the file is damaged or was cut short: install it again";
     return finding;
 }
@@ -37,19 +37,19 @@ std::optional<Finding> not_executable(const Question& q) {
     }
     Finding finding =
         error_at(Step::launch, Outcome::no_start, FindingId::not_executable,
-                 format("{} is an object or core file, not a program", quote(q.chain.image->path)));
+                 format("{} is an object or core file, not a program", target_name(q)));
     finding.help = "name the linked program";
     return finding;
 }
 
 std::optional<Finding> loader_missing(const Question& q) {
     const elf::Facts* facts = target_elf(q);
-    if (facts == nullptr || !q.chain.image->loader_missing) {
+    if (facts == nullptr || !image_of(q)->loader_missing) {
         return std::nullopt;
     }
     Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::loader_missing,
-                               format("cannot run {}: its loader {} is not there",
-                                      quote(q.chain.image->path), quote(facts->interpreter)));
+                               format("cannot run {}: its loader {} is not there", target_name(q),
+                                      quote(facts->interpreter)));
     finding.help = "the program was built for another system: install a build for this one";
     return finding;
 }
@@ -68,24 +68,27 @@ std::optional<Finding> wrong_architecture(const Question& q) {
     Finding finding = error_at(
         starts ? Step::target : Step::launch, starts ? Outcome::stripped : Outcome::no_start,
         FindingId::wrong_architecture,
-        format("{} is built for {}, this machine is {}", quote(q.chain.image->path),
-               machine_text(*facts), elf::machine_name(elf::machine_of(q.host.architecture))));
+        format("{} is built for {}, this machine is {}", target_name(q), machine_text(*facts),
+               elf::machine_name(elf::machine_of(q.host.architecture))));
     finding.help = "use a build for this machine";
     return finding;
 }
 
 std::optional<Finding> set_id(const Question& q) {
-    if (!q.chain.image || !q.chain.image->gains_rights) {
+    const target::Image* image = image_of(q);
+    if (image == nullptr || !image->gains_rights) {
         return std::nullopt;
     }
     Finding finding = error_at(Step::target, Outcome::stripped, FindingId::set_id,
                                format("{} changes its rights when it starts, so the system ignores "
                                       "libraries to insert",
-                                      quote(q.chain.image->path)));
-    finding.facts.push_back(q.chain.image->rights);
+                                      target_name(q)));
+    finding.facts.push_back(image->rights);
     finding.help = "run a copy without the set-id bit, or use '--stock'";
     return finding;
 }
+
+namespace {
 
 // Programs that become or start another one: with stock children the shim stays behind in them.
 std::optional<Finding> starter(const Question& q) {
@@ -94,7 +97,8 @@ std::optional<Finding> starter(const Question& q) {
         "launchctl", "nice",         "nohup",  "open",    "script", "setpriv",
         "setsid",    "sandbox-exec", "screen", "ssh",     "stdbuf", "su",
         "sudo",      "taskset",      "time",   "timeout", "tmux",   "xargs"};
-    const std::string name = q.chain.image ? target::base_name(q.chain.image->path) : std::string{};
+    const target::Image* image = image_of(q);
+    const std::string name = image != nullptr ? target::base_name(image->path) : std::string{};
     if (std::find(kStarters.begin(), kStarters.end(), name) == kStarters.end()) {
         return std::nullopt;
     }
@@ -104,6 +108,8 @@ std::optional<Finding> starter(const Question& q) {
     finding.help = format("put it in front: {} metalrun -- PROGRAM", name);
     return finding;
 }
+
+} // namespace
 
 std::optional<Finding> starts_elsewhere(const Question& q) {
     if (q.plan.children.value != profile::Children::stock) {
@@ -127,9 +133,9 @@ std::optional<Finding> static_program(const Question& q) {
         !facts->interpreter.empty()) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::target, Outcome::stripped, FindingId::static_program,
-                               format("{} is statically linked: nothing loads a library into it",
-                                      quote(q.chain.image->path)));
+    Finding finding = error_at(
+        Step::target, Outcome::stripped, FindingId::static_program,
+        format("{} is statically linked: nothing loads a library into it", target_name(q)));
     finding.facts.emplace_back("it names no loader (PT_INTERP)");
     finding.help = "use a dynamically linked build, or '--stock'";
     return finding;

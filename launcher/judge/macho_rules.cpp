@@ -53,7 +53,8 @@ bool is_macos_26_or_later(const HostFacts& host) {
 } // namespace
 
 Found not_a_program(const Question& q) {
-    if (!q.chain.image || !q.chain.image->content.is_macho() ||
+    const target::Image* image = image_of(q);
+    if (image == nullptr || !image->content.is_macho() ||
         q.host.kernel == HostFacts::Kernel::darwin) {
         return std::nullopt;
     }
@@ -145,15 +146,16 @@ Found kernel_refuses(const Question& q) {
     std::string why;
     if (!slice->image) {
         why = slice->image.error().message;
-    } else if (slice->image->kernel_problem && slice->name.starts_with("arm64")) {
-        why = *slice->image->kernel_problem;
+    } else if (const std::optional<std::string>& problem = slice->image->kernel_problem;
+               problem && slice->name.starts_with("arm64")) {
+        why = *problem;
     }
     if (why.empty()) {
         return std::nullopt;
     }
     Finding finding =
         error_at(Step::launch, Outcome::no_start, FindingId::malformed,
-                 format("{}: {} slice: {}", text::escape(q.chain.image->path), slice->name, why));
+                 format("{}: {} slice: {}", text::escape(image_of(q)->path), slice->name, why));
     finding.help = "the file is damaged or was built wrongly: install it again";
     return finding;
 }
@@ -182,11 +184,12 @@ Found bad_signature(const Question& q) {
         why = slice->signature->error().message;
     }
     const auto index = static_cast<std::size_t>(slice - target_macho(q)->slices.data());
-    if (const auto& pages = q.chain.image->pages; index < pages.size() && pages[index]) {
-        if (const macho::PageCheck& check = *pages[index]; !check.good()) {
-            why = format("{} of {} page hashes are wrong, the first is that of page {}", check.bad,
-                         check.checked, check.first_bad.value_or(0));
-        }
+    const auto& pages = image_of(q)->pages;
+    const macho::PageCheck check =
+        index < pages.size() ? pages[index].value_or(macho::PageCheck{}) : macho::PageCheck{};
+    if (!check.good()) {
+        why = format("{} of {} page hashes are wrong, the first is that of page {}", check.bad,
+                     check.checked, check.first_bad.value_or(0));
     }
     if (why.empty()) {
         return std::nullopt;
@@ -206,8 +209,8 @@ Found bad_signature(const Question& q) {
 // The trust cache decides; on disk the directory's platform number and the file flag are hints.
 Found platform_binary(const Question& q) {
     const macho::CodeSignature* signature = target_signature(q);
-    const bool restricted = q.chain.image && (q.chain.image->status.flags & kSfRestricted) != 0 &&
-                            target_macho(q) != nullptr;
+    const bool restricted =
+        target_macho(q) != nullptr && (image_of(q)->status.flags & kSfRestricted) != 0;
     const bool is_platform =
         restricted || (signature != nullptr && signature->best().platform != 0);
     if (!is_platform) {
@@ -240,6 +243,8 @@ Found encrypted(const Question& q) {
     return finding;
 }
 
+namespace {
+
 // With System Integrity Protection off, what restriction means is not published.
 Finding restriction(const Question& q, FindingId id, std::string message, std::string fact) {
     Finding finding = q.host.sip == Tri::no
@@ -248,6 +253,8 @@ Finding restriction(const Question& q, FindingId id, std::string message, std::s
     finding.facts.push_back(std::move(fact));
     return finding;
 }
+
+} // namespace
 
 Found restrict_segment(const Question& q) {
     const macho::Image* image = target_image(q);
@@ -374,6 +381,8 @@ Found unusual_entitlement(const Question& q) {
     return finding;
 }
 
+namespace {
+
 Found constraint(const Question& q, bool (*wanted)(std::uint32_t), FindingId id,
                  std::string_view what) {
     const macho::CodeSignature* signature = target_signature(q);
@@ -390,6 +399,8 @@ Found constraint(const Question& q, bool (*wanted)(std::uint32_t), FindingId id,
     finding.help = "'--when-uncertain inject' tries it; '--stock' starts it without the shim";
     return finding;
 }
+
+} // namespace
 
 Found launch_constraint(const Question& q) {
     return constraint(
@@ -422,14 +433,15 @@ Found enhanced_security(const Question& q) {
 }
 
 Found quarantined(const Question& q) {
-    if (!q.chain.image || !q.chain.image->quarantined) {
+    const target::Image* image = image_of(q);
+    if (image == nullptr || !image->quarantined) {
         return std::nullopt;
     }
     Finding finding =
         uncertain(Outcome::killed, FindingId::quarantined,
                   format("macOS has not yet approved {} (com.apple.quarantine)", target_name(q)));
-    finding.help = format("open it once, or: xattr -d com.apple.quarantine {}",
-                          text::escape(q.chain.image->path));
+    finding.help =
+        format("open it once, or: xattr -d com.apple.quarantine {}", text::escape(image->path));
     return finding;
 }
 

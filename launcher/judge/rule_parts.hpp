@@ -7,6 +7,7 @@
 #include "report/text.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,12 +44,20 @@ inline Finding remark(FindingId id, Severity severity, std::string message) {
     return {.id = id, .severity = severity, .step = Step::none, .message = std::move(message)};
 }
 
+/// The file at the chain's end, or null.
+inline const target::Image* image_of(const Question& q) {
+    const std::optional<target::Image>& image = q.chain.image;
+    return image ? &*image : nullptr;
+}
+
 inline const elf::Facts* target_elf(const Question& q) {
-    return q.chain.image ? q.chain.image->content.elf() : nullptr;
+    const target::Image* image = image_of(q);
+    return image != nullptr ? image->content.elf() : nullptr;
 }
 
 inline const macho::FileFacts* target_macho(const Question& q) {
-    return q.chain.image ? q.chain.image->content.macho() : nullptr;
+    const target::Image* image = image_of(q);
+    return image != nullptr ? image->content.macho() : nullptr;
 }
 
 /// The slice that is started, or null.
@@ -99,7 +108,8 @@ inline std::string slice_names(const macho::FileFacts& file) {
 
 /// The path of the target's image, quoted.
 inline std::string target_name(const Question& q) {
-    return quote(q.chain.image ? q.chain.image->path : q.chain.path);
+    const target::Image* image = image_of(q);
+    return quote(image != nullptr ? image->path : q.chain.path);
 }
 
 } // namespace metalrun::judge::rule

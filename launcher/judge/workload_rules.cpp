@@ -51,6 +51,8 @@ std::optional<Finding> no_benefit(const Question& q) {
 
 // --- workload -----------------------------------------------------------------------------------
 
+namespace {
+
 std::optional<Finding> refused_workload(const Question& q, profile::WorkloadStatus status,
                                         FindingId id, std::string_view what) {
     if (q.plan.status != status) {
@@ -67,6 +69,8 @@ std::optional<Finding> refused_workload(const Question& q, profile::WorkloadStat
     finding.help = std::string(kStockHelp);
     return finding;
 }
+
+} // namespace
 
 std::optional<Finding> unsafe(const Question& q) {
     return refused_workload(q, profile::WorkloadStatus::unsafe, FindingId::unsafe,
