@@ -282,17 +282,18 @@ Result<void> enter_launcher_script(Start& start, const target::Link& script,
 Result<target::Chain> find_target(Start& start, profile::Catalogue& catalogue) {
     System& system = start.session.system;
     const FileStatus& own = start.session.executable_status;
-    target::Chain chain =
-        target::resolve(system, start.request.operands.front(), search_path(start));
-    const target::Link* script = target::find_way_back(system, chain, own, search_path(start));
+    target::SearchPath search = search_path(start);
+    target::Chain chain = target::resolve(system, start.request.operands.front(), search);
+    const target::Link* script = target::find_way_back(system, chain, own, search);
     if (script == nullptr) {
         return chain;
     }
     if (auto entered = enter_launcher_script(start, *script, catalogue); !entered) {
         return fail(std::move(entered.error()));
     }
-    chain = target::resolve(system, start.request.operands.front(), search_path(start));
-    script = target::find_way_back(system, chain, own, search_path(start));
+    search = search_path(start); // the script's profile may change PATH
+    chain = target::resolve(system, start.request.operands.front(), search);
+    script = target::find_way_back(system, chain, own, search);
     if (script != nullptr) {
         return fail(not_a_launcher_script(*script, {.message = "it is the target of another one"}));
     }

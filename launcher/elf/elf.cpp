@@ -231,10 +231,8 @@ std::expected<Facts, Malformed> read_facts(const File& file) {
     const Reader reader(file);
     const auto header = slice(reader.first(), 0, kHeaderSize);
     if (!header || !is_elf(*header)) {
-        return std::unexpected(Malformed{
-            .message = text::format("an ELF header of {} bytes was expected, the file has {}",
-                                    kHeaderSize, reader.size()),
-            .is_elf = is_elf(reader.first())});
+        return malformed(text::format("an ELF header of {} bytes was expected, the file has {}",
+                                      kHeaderSize, reader.size()));
     }
     Facts facts;
     facts.is_64_bit = (*header)[4] == std::byte{2};

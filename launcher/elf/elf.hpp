@@ -34,7 +34,6 @@ inline constexpr std::size_t kMostNeeded = 256;
 /// Why a file is not a usable ELF file: one sentence, with the offset and the size that disagree.
 struct Malformed {
     std::string message;
-    bool is_elf = true; ///< it begins as an ELF file does
 };
 
 /// True if the file begins with the ELF magic number.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `#!` rules: Linux binfmt_script (256 bytes, one argument, at most four scripts in a row).
+// `#!` rules: Linux binfmt_script (256 bytes, one argument, at most five scripts in a row).
 #include "target/chain.hpp"
 
 #include "macho/bytes.hpp"
