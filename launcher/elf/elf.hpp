@@ -34,6 +34,8 @@ inline constexpr std::size_t kMostNeeded = 256;
 /// Why a file is not a usable ELF file: one sentence, with the offset and the size that disagree.
 struct Malformed {
     std::string message;
+
+    bool operator==(const Malformed&) const = default;
 };
 
 /// True if the file begins with the ELF magic number.

@@ -16,6 +16,8 @@ namespace metalrun::macho {
 struct CmsFacts {
     DigestKind digest_kind = DigestKind::sha256;
     std::string message_digest; ///< hexadecimal digits
+
+    bool operator==(const CmsFacts&) const = default;
 };
 
 /// `cms` is the blob's content, without its header: a ContentInfo with SignedData. The first

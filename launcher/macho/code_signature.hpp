@@ -44,6 +44,8 @@ struct CodeDirectory {
     std::uint64_t exec_segment_flags = 0;
     std::uint32_t runtime_version = 0;
     std::string cdhash; ///< 40 hexadecimal digits; empty: not computed (Depth::decide, large)
+
+    bool operator==(const CodeDirectory&) const = default;
 };
 
 enum class SignatureKind : std::uint8_t {
@@ -65,6 +67,8 @@ struct CodeSignature {
     /// CS_REQUIRE_LV, CS_FORCED_LV, or the hardened runtime without the entitlement that lifts it.
     [[nodiscard]] bool has_library_validation() const;
     [[nodiscard]] bool is_hardened() const;
+
+    bool operator==(const CodeSignature&) const = default;
 };
 
 /// "adhoc", "runtime", "linker-signed" …; bits without a name as "0x40".

@@ -34,6 +34,8 @@ struct Entitlements {
     /// True if the key is there with a boolean true.
     [[nodiscard]] bool is_true(std::string_view key) const;
     [[nodiscard]] const Entitlement* find(std::string_view key) const;
+
+    bool operator==(const Entitlements&) const = default;
 };
 
 inline constexpr std::size_t kMostEntitlements = 4096;

@@ -28,11 +28,15 @@ struct SliceFacts {
     std::expected<Image, Malformed> image;
     /// Absent: no LC_CODE_SIGNATURE, or no image.
     std::optional<std::expected<CodeSignature, Malformed>> signature;
+
+    bool operator==(const SliceFacts&) const = default;
 };
 
 struct FileFacts {
     Container container = Container::thin;
     std::vector<SliceFacts> slices; ///< in the file's order, at least one
+
+    bool operator==(const FileFacts&) const = default;
 };
 
 /// Errors: not a Mach-O file (is_macho is false), or a container that cannot be believed. Damage

@@ -18,6 +18,8 @@ namespace metalrun::macho {
 struct Dependency {
     std::string path;
     bool weak = false; ///< LC_LOAD_WEAK_DYLIB: may be missing
+
+    bool operator==(const Dependency&) const = default;
 };
 
 /// LC_BUILD_VERSION or LC_VERSION_MIN_*.
@@ -26,11 +28,15 @@ struct BuildVersion {
     std::string platform_name; ///< "macOS", "Mac Catalyst" …, or "platform 99"
     std::string minos;         ///< "13.0", "10.15.4"
     std::string sdk;
+
+    bool operator==(const BuildVersion&) const = default;
 };
 
 struct CodeSignatureRange {
     std::uint64_t offset = 0; ///< in the slice
     std::uint64_t size = 0;
+
+    bool operator==(const CodeSignatureRange&) const = default;
 };
 
 struct Image {
@@ -70,6 +76,8 @@ struct Image {
     [[nodiscard]] std::uint32_t platform() const {
         return versions.empty() ? 0 : versions.front().platform;
     }
+
+    bool operator==(const Image&) const = default;
 };
 
 /// Load commands larger than this are not believed (real ones: below 32 KiB).

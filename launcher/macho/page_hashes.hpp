@@ -17,6 +17,8 @@ struct PageCheck {
     std::optional<std::uint64_t> first_bad; ///< number of the first such page
 
     [[nodiscard]] bool good() const { return bad == 0; }
+
+    bool operator==(const PageCheck&) const = default;
 };
 
 [[nodiscard]] PageCheck check_pages(const Source& slice, const CodeSignature& signature);

@@ -21,6 +21,8 @@ namespace metalrun::macho {
 struct Malformed {
     std::string message;
     bool is_macho = true; ///< it begins as a Mach-O or universal file does
+
+    bool operator==(const Malformed&) const = default;
 };
 
 [[nodiscard]] inline std::unexpected<Malformed> malformed(std::string message) {

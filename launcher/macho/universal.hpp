@@ -25,11 +25,15 @@ struct Slice {
     std::uint32_t cpusubtype = 0;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
+
+    bool operator==(const Slice&) const = default;
 };
 
 struct Layout {
     Container container = Container::thin;
     std::vector<Slice> slices; ///< in the file's order, at least one, at most kMostSlices
+
+    bool operator==(const Layout&) const = default;
 };
 
 /// More entries make a file a Java class rather than a universal one; dyld's limit too.
