@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <pugixml.hpp>
 #include <utility>
 
 namespace metalrun::macho {
@@ -17,50 +16,6 @@ using Kind = Entitlement::Kind;
 
 constexpr std::uint8_t kDerTrue = 0xff;
 constexpr std::size_t kLongestInteger = 8;
-
-// --- XML ----------------------------------------------------------------------------------------
-
-Entitlement xml_value(std::string key, const pugi::xml_node& value) {
-    const std::string_view name = value.name();
-    const std::string text = value.text().get();
-    if (name == "true") {
-        return {.key = std::move(key), .kind = Kind::yes, .text = "true"};
-    }
-    if (name == "false") {
-        return {.key = std::move(key), .kind = Kind::no, .text = "false"};
-    }
-    if (name == "string") {
-        return {.key = std::move(key), .kind = Kind::text, .text = text};
-    }
-    if (name == "integer") {
-        return {.key = std::move(key), .kind = Kind::integer, .text = text};
-    }
-    const std::string_view word = name == "dict" ? "dictionary" : name;
-    return {.key = std::move(key), .kind = Kind::other, .text = std::string(word)};
-}
-
-// The root dictionary: within <plist>, or alone.
-pugi::xml_node root_dictionary(const pugi::xml_document& document) {
-    const pugi::xml_node root = document.document_element();
-    if (std::string_view(root.name()) != "plist") {
-        return root;
-    }
-    for (const pugi::xml_node& child : root.children()) {
-        if (child.type() == pugi::node_element) {
-            return child;
-        }
-    }
-    return {};
-}
-
-Bytes without_trailing_zeros(Bytes bytes) {
-    while (!bytes.empty() && bytes.back() == std::byte{0}) {
-        bytes = bytes.first(bytes.size() - 1);
-    }
-    return bytes;
-}
-
-// --- DER ----------------------------------------------------------------------------------------
 
 std::expected<Entitlement, Malformed> der_value(std::string key, const Element& value,
                                                 unsigned depth);
@@ -188,41 +143,7 @@ bool Entitlements::is_true(std::string_view key) const {
 }
 
 std::expected<EntitlementList, Malformed> parse_xml_entitlements(Bytes xml) {
-    const Bytes content = without_trailing_zeros(xml);
-    if (content.empty()) {
-        return EntitlementList{};
-    }
-    if (as_text(content).find("<!ENTITY") != std::string_view::npos) {
-        return malformed("the XML entitlements declare entities");
-    }
-    pugi::xml_document document;
-    const pugi::xml_parse_result parsed = document.load_buffer(
-        content.data(), content.size(), pugi::parse_default, pugi::encoding_utf8);
-    if (!parsed) {
-        return malformed(text::format("the XML entitlements cannot be parsed at offset {}: {}",
-                                      parsed.offset, parsed.description()));
-    }
-    const pugi::xml_node dictionary = root_dictionary(document);
-    if (std::string_view(dictionary.name()) != "dict") {
-        return malformed(text::format("the XML entitlements are {}, a dictionary was expected",
-                                      text::quote(dictionary.name())));
-    }
-    EntitlementList entries;
-    for (pugi::xml_node key = dictionary.first_child(); !key.empty();) {
-        const pugi::xml_node value = key.next_sibling();
-        if (std::string_view(key.name()) != "key" || value.type() != pugi::node_element) {
-            return malformed(text::format("entry {} of the XML entitlements is not a key and a "
-                                          "value",
-                                          entries.size()));
-        }
-        if (entries.size() == kMostEntitlements) {
-            return malformed(
-                text::format("more than {} entitlements are not believed", kMostEntitlements));
-        }
-        entries.push_back(xml_value(key.text().get(), value));
-        key = value.next_sibling();
-    }
-    return entries;
+    return parse_property_list(xml, "the XML entitlements");
 }
 
 std::expected<EntitlementList, Malformed> parse_der_entitlements(Bytes der) {

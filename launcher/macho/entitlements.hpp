@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Entitlements of a code signature: slot 7 (DER) when it parses, else slot 5 (an XML property
-// list). Only a boolean true grants anything. entitlements.cpp is the only user of pugixml.
+// list). Only a boolean true grants anything.
 #pragma once
 
+#include "macho/property_list.hpp"
 #include "macho/source.hpp"
 
 #include <cstdint>
@@ -14,15 +15,7 @@
 
 namespace metalrun::macho {
 
-struct Entitlement {
-    enum class Kind : std::uint8_t { yes, no, text, integer, other };
-
-    std::string key;
-    Kind kind = Kind::other;
-    std::string text; ///< "true", "false", a string, a number; else "array", "dictionary" …
-
-    bool operator==(const Entitlement&) const = default;
-};
+using Entitlement = PropertyEntry;
 
 enum class EntitlementSource : std::uint8_t { none, xml, der };
 
@@ -38,10 +31,10 @@ struct Entitlements {
     bool operator==(const Entitlements&) const = default;
 };
 
-inline constexpr std::size_t kMostEntitlements = 4096;
+inline constexpr std::size_t kMostEntitlements = kMostProperties;
 inline constexpr unsigned kDeepestEntitlements = 32;
 
-using EntitlementList = std::vector<Entitlement>;
+using EntitlementList = PropertyEntries;
 
 /// `xml` is the blob's content, without its header. A document whose root is not a dictionary, a
 /// binary property list, and one that declares entities are errors.

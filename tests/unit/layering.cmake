@@ -32,7 +32,7 @@ only_in("#include <boost/program_options" "Boost.Program_options" "^launcher/cli
 only_in("#include <boost/(process|asio)" "Boost.Process" "^launcher/system/helper\\.cpp$")
 only_in("#include <boost/json" "Boost.JSON" "^launcher/report/json\\.cpp$")
 only_in("#include <fmt/format" "{fmt}'s implementation" "^launcher/report/text\\.cpp$")
-only_in("#include <pugixml" "pugixml" "^launcher/macho/entitlements\\.cpp$")
+only_in("#include <pugixml" "pugixml" "^launcher/macho/property_list\\.cpp$")
 only_in("#include <nettle/" "nettle" "^launcher/system/digest\\.cpp$")
 only_in("^ *# *(if|elif|ifdef|ifndef).*__APPLE__" "__APPLE__" "^launcher/system/" "^shim/runtime\\.hpp$")
 only_in("reinterpret_cast<" "reinterpret_cast" "^launcher/macho/bytes\\.hpp$"

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "macho/property_list.hpp"
+
+#include "report/text.hpp"
+
+#include <pugixml.hpp>
+#include <utility>
+
+namespace metalrun::macho {
+
+namespace {
+
+using Kind = PropertyEntry::Kind;
+
+PropertyEntry value_of(std::string key, const pugi::xml_node& value) {
+    const std::string_view name = value.name();
+    const std::string text = value.text().get();
+    if (name == "true") {
+        return {.key = std::move(key), .kind = Kind::yes, .text = "true"};
+    }
+    if (name == "false") {
+        return {.key = std::move(key), .kind = Kind::no, .text = "false"};
+    }
+    if (name == "string") {
+        return {.key = std::move(key), .kind = Kind::text, .text = text};
+    }
+    if (name == "integer") {
+        return {.key = std::move(key), .kind = Kind::integer, .text = text};
+    }
+    const std::string_view word = name == "dict" ? "dictionary" : name;
+    return {.key = std::move(key), .kind = Kind::other, .text = std::string(word)};
+}
+
+// The root dictionary: within <plist>, or alone.
+pugi::xml_node root_dictionary(const pugi::xml_document& document) {
+    const pugi::xml_node root = document.document_element();
+    if (std::string_view(root.name()) != "plist") {
+        return root;
+    }
+    for (const pugi::xml_node& child : root.children()) {
+        if (child.type() == pugi::node_element) {
+            return child;
+        }
+    }
+    return {};
+}
+
+Bytes without_trailing_zeros(Bytes bytes) {
+    while (!bytes.empty() && bytes.back() == std::byte{0}) {
+        bytes = bytes.first(bytes.size() - 1);
+    }
+    return bytes;
+}
+
+} // namespace
+
+std::expected<PropertyEntries, Malformed> parse_property_list(Bytes xml, std::string_view what) {
+    const Bytes content = without_trailing_zeros(xml);
+    if (content.empty()) {
+        return PropertyEntries{};
+    }
+    if (as_text(content).find("<!ENTITY") != std::string_view::npos) {
+        return malformed(text::format("{} declare entities", what));
+    }
+    pugi::xml_document document;
+    const pugi::xml_parse_result parsed = document.load_buffer(
+        content.data(), content.size(), pugi::parse_default, pugi::encoding_utf8);
+    if (!parsed) {
+        return malformed(text::format("{} cannot be parsed at offset {}: {}", what, parsed.offset,
+                                      parsed.description()));
+    }
+    const pugi::xml_node dictionary = root_dictionary(document);
+    if (std::string_view(dictionary.name()) != "dict") {
+        return malformed(text::format("{} are {}, a dictionary was expected", what,
+                                      text::quote(dictionary.name())));
+    }
+    PropertyEntries entries;
+    for (pugi::xml_node key = dictionary.first_child(); !key.empty();) {
+        const pugi::xml_node value = key.next_sibling();
+        if (std::string_view(key.name()) != "key" || value.type() != pugi::node_element) {
+            return malformed(
+                text::format("entry {} of {} is not a key and a value", entries.size(), what));
+        }
+        if (entries.size() == kMostProperties) {
+            return malformed(
+                text::format("{} are more than {}, which are not believed", what, kMostProperties));
+        }
+        entries.push_back(value_of(key.text().get(), value));
+        key = value.next_sibling();
+    }
+    return entries;
+}
+
+} // namespace metalrun::macho
