@@ -137,7 +137,7 @@ Result<judge::ShimFacts> shim_for(Checker& checker, const launch::Plan& plan, bo
 
 Result<report::CheckedTarget> check_one(Checker& checker, const std::string& path) {
     System& system = checker.session.system;
-    target::Chain chain = target::inspect(system, path);
+    target::Chain chain = target::inspect(system, path, {});
     const bool is_elf = chain.image && chain.image->content.is_elf();
     const HostFacts host = is_elf ? checker.session.host : checker.macos;
     cli::Request request = checker.request;

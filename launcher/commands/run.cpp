@@ -67,7 +67,8 @@ target::SearchPath search_path(const Start& start) {
     return {.path = path ? std::string(*path) : start.session.system.default_search_path(),
             .is_default = !path.has_value(),
             .home = std::string(launch::find_variable(environment, "HOME").value_or("")),
-            .skip = start.skip};
+            .skip = start.skip,
+            .kernel = start.session.host.kernel};
 }
 
 // What is known of a start when it is judged.
@@ -192,7 +193,8 @@ ExecRequest compose_exec(const Start& start, const Judged& judged,
                     .children_inherit = judged.children_inherit};
     }
     ExecRequest exec{.path = judged.chain.path, .arguments = operands};
-    exec.arguments.front() = start.request.argv0.value_or(operands.front());
+    exec.arguments.front() = start.request.argv0.value_or(
+        judged.chain.is_bundle() ? judged.chain.path : operands.front());
     if (const auto& resolved = judged.chain.arguments; !resolved.empty()) {
         // The kernel would have lost argv[0] to the interpreter, too.
         exec.arguments = resolved;

@@ -163,11 +163,10 @@ std::string render_findings(const judge::Verdict& verdict) {
 std::string render_chain(const target::Chain& chain) {
     std::string out;
     for (const target::Link& link : chain.links) {
-        const bool script = link.kind == target::LinkKind::script;
         out += text::concat(out.empty() ? "" : ", ",
                             Object()
                                 .add("path", string(link.path))
-                                .add("kind", string(script ? "script" : "program"))
+                                .add("kind", string(target::to_string(link.kind)))
                                 .render());
     }
     return text::concat("[", out, "]");

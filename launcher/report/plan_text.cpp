@@ -128,9 +128,7 @@ std::string render_plan(const launch::Plan& plan, const judge::Verdict& verdict,
     }
     out += text::format("target: {}\n", text::quote(chain.typed));
     for (const target::Link& link : chain.links) {
-        out += text::format("chain: {} {}\n",
-                            link.kind == target::LinkKind::script ? "script" : "program",
-                            text::quote(link.path));
+        out += text::format("chain: {} {}\n", target::to_string(link.kind), text::quote(link.path));
     }
     out += render_values(plan);
     if (verdict.decision != judge::Decision::refuse) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-//
-// `#!` rules: Linux binfmt_script (256 bytes, one argument, at most five scripts in a row).
 #include "target/chain.hpp"
 
 #include "macho/bytes.hpp"
 #include "report/text.hpp"
+#include "target/bundle.hpp"
+#include "target/problem.hpp"
+#include "target/script.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -18,22 +20,6 @@ namespace {
 
 using judge::Finding;
 using judge::FindingId;
-using judge::Severity;
-using judge::Step;
-
-constexpr std::size_t kLongestLine = 256; // linux/binfmts.h BINPRM_BUF_SIZE
-constexpr std::size_t kMostScripts = 5;   // fs/exec.c: the sixth is refused
-
-Finding problem(FindingId id, std::string message, std::vector<std::string> facts,
-                std::string help) {
-    return {.id = id,
-            .severity = Severity::error,
-            .step = Step::launch,
-            .outcome = judge::Outcome::no_start,
-            .message = std::move(message),
-            .facts = std::move(facts),
-            .help = std::move(help)};
-}
 
 std::string error_text(int number) {
     return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
@@ -103,49 +89,9 @@ Finding only_executable(const std::string& path) {
         text::format("{} may be run, but not read: it cannot be told whether it takes the shim",
                      text::quote(path)),
         {}, "make it readable, or use '--stock'");
-    finding.step = Step::target;
+    finding.step = judge::Step::target;
     finding.outcome = judge::Outcome::stripped;
     return finding;
-}
-
-struct InterpreterLine {
-    std::string interpreter;
-    std::string rest;
-    bool has_carriage_return = false;
-};
-
-// The interpreter that a script's first line names; a problem if it names none.
-std::expected<InterpreterLine, Finding> read_line(const std::string& script, Bytes first) {
-    const std::string_view all = as_text(first);
-    const std::size_t newline = all.substr(0, kLongestLine).find('\n');
-    std::string_view line =
-        all.substr(2, (newline == std::string_view::npos ? all.size() : newline) - 2);
-    constexpr std::string_view kBlanks = " \t";
-    const std::size_t begin = line.find_first_not_of(kBlanks);
-    if (begin == std::string_view::npos) {
-        return std::unexpected(problem(
-            FindingId::script_without_interpreter_line,
-            text::format("script {} names no interpreter in its first line", text::quote(script)),
-            {}, "write the interpreter's path behind the '#!'"));
-    }
-    line = line.substr(begin);
-    const std::size_t end = line.find_first_of(kBlanks);
-    if (newline == std::string_view::npos && end == std::string_view::npos &&
-        all.size() >= kLongestLine) {
-        return std::unexpected(
-            problem(FindingId::script_line_too_long,
-                    text::format("script {} has a first line of more than {} bytes",
-                                 text::quote(script), kLongestLine),
-                    {}, "give the interpreter a shorter path"));
-    }
-    InterpreterLine found{.interpreter = std::string(line.substr(0, end))};
-    if (end != std::string_view::npos) {
-        const std::size_t begin_of_rest = line.find_first_not_of(kBlanks, end);
-        found.rest = begin_of_rest == std::string_view::npos ? "" : line.substr(begin_of_rest);
-        found.rest.resize(found.rest.find_last_not_of(kBlanks) + 1);
-    }
-    found.has_carriage_return = found.interpreter.ends_with('\r');
-    return found;
 }
 
 Finding missing_interpreter(const std::string& script, const InterpreterLine& line, int number) {
@@ -220,32 +166,6 @@ std::vector<std::byte> first_bytes(const File& file) {
     return bytes;
 }
 
-// The program and its arguments that `#!/usr/bin/env …` names, if it is followed: one plain word,
-// or
-// `-S` and plain words (quotes, backslashes, variables and further options of env are not).
-std::vector<std::string> env_words(std::string_view line) {
-    std::vector<std::string> words;
-    if (line.starts_with("-S")) {
-        line.remove_prefix(2);
-        constexpr std::string_view kBlanks = " \t";
-        for (std::size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos;
-             at = line.find_first_not_of(kBlanks)) {
-            line.remove_prefix(at);
-            const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
-            words.emplace_back(line.substr(0, end));
-            line.remove_prefix(end);
-        }
-    } else if (!line.empty()) {
-        words.emplace_back(line); // Linux hands all of it to env as one word
-    }
-    const bool plain = !words.empty() && !words.front().starts_with('-') &&
-                       words.front().find('=') == std::string::npos &&
-                       std::none_of(words.begin(), words.end(), [&](const std::string& word) {
-                           return word.find_first_of("\"'\\$#") != std::string::npos;
-                       });
-    return plain ? words : std::vector<std::string>{};
-}
-
 Finding no_program_for_env(const std::string& script, const std::string& program,
                            const SearchPath& search) {
     const bool carriage_return = program.ends_with('\r');
@@ -263,7 +183,7 @@ std::expected<std::string, Finding> resolve_env(System& system, Chain& chain,
                                                 const std::string& env, const SearchPath& search) {
     const std::string script = chain.links.back().path;
     const std::string& line = chain.links.back().line;
-    std::vector<std::string> words = env_words(line);
+    std::vector<std::string> words = env_words(line, search.kernel);
     if (words.empty()) {
         chain.passes_env = true;
         return env;
@@ -290,6 +210,69 @@ bool is_env(System& system, const std::string& interpreter) {
            base_name(system.real_path(interpreter).value_or(std::string{})) == "env";
 }
 
+std::size_t script_count(const Chain& chain) {
+    return static_cast<std::size_t>(std::ranges::count(chain.links, LinkKind::script, &Link::kind));
+}
+
+bool is_macho_file(System& system, const std::string& path) {
+    const auto file = system.open(path);
+    return file && macho::is_macho(first_bytes(**file));
+}
+
+// On another machine the interpreter is another file than the one of this name here; only a file
+// for macOS can be the one that is meant.
+std::expected<std::optional<std::string>, Finding> follow_elsewhere(System& system, Chain& chain,
+                                                                    const InterpreterLine& line) {
+    const std::string script = chain.links.back().path;
+    std::string interpreter = line.interpreter;
+    if (base_name(interpreter) == "env") {
+        chain.arguments = env_words(line.rest, HostFacts::Kernel::darwin);
+        chain.passes_env = chain.arguments.empty();
+        if (!chain.passes_env) {
+            interpreter = chain.arguments.front();
+            chain.path = interpreter;
+            chain.arguments.push_back(script);
+        }
+    }
+    if (interpreter.ends_with('\r')) {
+        return std::unexpected(missing_interpreter(
+            script, {.interpreter = interpreter, .has_carriage_return = true}, ENOENT));
+    }
+    if (interpreter.find('/') != std::string::npos && is_macho_file(system, interpreter)) {
+        return interpreter;
+    }
+    chain.names.push_back(base_name(interpreter));
+    chain.links.push_back(
+        {.path = interpreter, .line = {}, .kind = LinkKind::program, .status = {}});
+    chain.image =
+        Image{.path = std::move(interpreter), .status = {}, .content = {}, .elsewhere = true};
+    return std::nullopt;
+}
+
+// From a script to its interpreter: the next path, or nothing if it is not on this machine.
+std::expected<std::optional<std::string>, Finding>
+follow_script(System& system, Chain& chain, Bytes first, const SearchPath& search) {
+    const std::string path = chain.links.back().path;
+    auto line = parse_interpreter_line(path, first, search.kernel);
+    if (!line) {
+        return std::unexpected(std::move(line.error()));
+    }
+    chain.links.back().line = line->rest;
+    if (search.elsewhere) {
+        return follow_elsewhere(system, chain, *line);
+    }
+    if (const auto there = system.stat(line->interpreter); !there) {
+        return std::unexpected(missing_interpreter(path, *line, there.error()));
+    }
+    if (is_env(system, line->interpreter)) {
+        if (script_count(chain) == 1) {
+            return resolve_env(system, chain, line->interpreter, search);
+        }
+        chain.passes_env = true;
+    }
+    return line->interpreter;
+}
+
 // Opens one link of the chain and says what it is. Returns the next path for a script.
 std::expected<std::optional<std::string>, Finding>
 follow(System& system, Chain& chain, const std::string& path, const SearchPath& search) {
@@ -306,21 +289,7 @@ follow(System& system, Chain& chain, const std::string& path, const SearchPath& 
     if (as_text(first).starts_with("#!")) {
         chain.links.push_back(
             {.path = path, .line = {}, .kind = LinkKind::script, .status = status});
-        auto line = read_line(path, first);
-        if (!line) {
-            return std::unexpected(std::move(line.error()));
-        }
-        if (const auto there = system.stat(line->interpreter); !there) {
-            return std::unexpected(missing_interpreter(path, *line, there.error()));
-        }
-        chain.links.back().line = line->rest;
-        if (is_env(system, line->interpreter)) {
-            if (chain.links.size() == 1) {
-                return resolve_env(system, chain, line->interpreter, search);
-            }
-            chain.passes_env = true;
-        }
-        return line->interpreter;
+        return follow_script(system, chain, first, search);
     }
     chain.links.push_back({.path = path, .line = {}, .kind = LinkKind::program, .status = status});
     if (!elf::is_elf(first) && !macho::is_macho(first)) {
@@ -341,7 +310,69 @@ std::optional<Finding> check_run(System& system, const std::string& path) {
     return std::nullopt;
 }
 
+// A bundle's main executable takes its place.
+std::optional<Finding> enter_bundle(System& system, Chain& chain) {
+    auto executable = find_bundle_executable(system, chain.path);
+    if (!executable) {
+        return std::move(executable.error());
+    }
+    chain.links.push_back({.path = chain.path,
+                           .line = {},
+                           .kind = LinkKind::bundle,
+                           .status = system.stat(chain.path).value_or(FileStatus{})});
+    chain.path = std::move(*executable);
+    return std::nullopt;
+}
+
+Finding too_many_scripts(const Chain& chain, std::size_t most) {
+    return problem(FindingId::script_interpreter_is_script,
+                   most == 1
+                       ? text::format("cannot run {}: its interpreter {} is a script, too",
+                                      text::quote(chain.path), text::quote(chain.links.back().path))
+                       : text::format("cannot run {}: more than {} scripts are each other's "
+                                      "interpreter",
+                                      text::quote(chain.path), most),
+                   {}, "name the real interpreter in the first line");
+}
+
+enum class RunBit : std::uint8_t { needed, ignored };
+
+// From chain.path to the image. The run bit of the first file may be ignored.
+std::optional<Finding> follow_to_image(System& system, Chain& chain, const SearchPath& search,
+                                       RunBit first) {
+    const std::size_t most = most_scripts(search.kernel);
+    std::string next = chain.path;
+    std::size_t scripts = 0;
+    for (RunBit run_bit = first;; run_bit = RunBit::needed) {
+        if (run_bit == RunBit::needed) {
+            if (auto wrong = check_run(system, next)) {
+                return wrong;
+            }
+        }
+        const std::string started = chain.path;
+        auto followed = follow(system, chain, next, search);
+        if (!followed) {
+            return std::move(followed.error());
+        }
+        const std::optional<std::string>& further = *followed;
+        scripts += chain.links.back().kind == LinkKind::script ? 1U : 0U;
+        if (scripts > most) {
+            return too_many_scripts(chain, most);
+        }
+        if (!further) {
+            return std::nullopt;
+        }
+        next = *further;
+        scripts = chain.path == started ? scripts : 0; // env starts anew
+    }
+}
+
 } // namespace
+
+std::string_view to_string(LinkKind kind) {
+    static constexpr std::array<std::string_view, 3> kNames{"program", "script", "bundle"};
+    return kNames.at(static_cast<std::size_t>(kind));
+}
 
 std::optional<std::string> interpreter_arguments(System& system, const std::string& path) {
     const auto file = system.open(path);
@@ -352,7 +383,7 @@ std::optional<std::string> interpreter_arguments(System& system, const std::stri
     if (!as_text(first).starts_with("#!")) {
         return std::nullopt;
     }
-    auto line = read_line(path, first);
+    auto line = parse_interpreter_line(path, first, HostFacts::Kernel::linux);
     return line ? std::optional(std::move(line->rest)) : std::nullopt;
 }
 
@@ -371,59 +402,39 @@ Chain resolve(System& system, const std::string& typed, const SearchPath& search
         chain.path =
             candidates.back().executable ? candidates.back().path : candidates.front().path;
     }
-    std::string next = chain.path;
-    while (true) {
-        if (auto wrong = check_run(system, next)) {
-            chain.problem = std::move(wrong);
-            return chain;
-        }
-        if (chain.links.size() > kMostScripts) {
-            chain.problem =
-                problem(FindingId::script_interpreter_is_script,
-                        text::format("cannot run {}: more than {} scripts are each other's "
-                                     "interpreter",
-                                     text::quote(chain.path), kMostScripts),
-                        {}, "name the real interpreter in the first line");
-            return chain;
-        }
-        auto followed = follow(system, chain, next, search);
-        if (!followed) {
-            chain.problem = std::move(followed.error());
-            return chain;
-        }
-        const std::optional<std::string>& further = *followed;
-        if (!further) {
-            return chain;
-        }
-        next = *further;
+    if (is_bundle(system, chain.path)) {
+        chain.problem = enter_bundle(system, chain);
     }
+    if (!chain.problem) {
+        chain.problem = follow_to_image(system, chain, search, RunBit::needed);
+    }
+    return chain;
 }
 
-Chain inspect(System& system, const std::string& path) {
+Chain inspect(System& system, const std::string& path, const SearchPath& search) {
     Chain chain{.typed = path, .path = path};
     chain.names.push_back(base_name(path));
-    const auto status = system.stat(path);
+    if (is_bundle(system, path)) {
+        chain.problem = enter_bundle(system, chain);
+        if (chain.problem) {
+            return chain;
+        }
+    }
+    const auto status = system.stat(chain.path);
     if (!status) {
-        chain.problem = cannot_reach(path, status.error());
+        chain.problem = cannot_reach(chain.path, status.error());
         return chain;
     }
     if (status->kind != FileKind::regular) {
-        chain.problem = not_executable(path, *status);
+        chain.problem = not_executable(chain.path, *status);
+        if (status->kind == FileKind::directory) {
+            chain.problem->help = "to judge the programs in it, use '--recursive'";
+        }
         return chain;
     }
-    auto followed = follow(system, chain, path, {});
-    if (!followed) {
-        chain.problem = std::move(followed.error());
-        if (chain.problem->id == FindingId::script_without_interpreter_line) {
-            chain.problem->id = FindingId::not_a_program; // nobody said that it is a script
-        }
-    } else if (const std::optional<std::string>& interpreter = *followed; interpreter) {
-        chain.problem =
-            problem(FindingId::not_a_program,
-                    text::format("{} is a script; its interpreter {} is judged by its own "
-                                 "path",
-                                 text::quote(path), text::quote(*interpreter)),
-                    {}, "check the interpreter");
+    chain.problem = follow_to_image(system, chain, search, RunBit::ignored);
+    if (chain.problem && chain.problem->id == FindingId::script_without_interpreter_line) {
+        chain.problem->id = FindingId::not_a_program; // nobody said that it is a script
     }
     return chain;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From the word that was typed to the image that the kernel runs: PATH search, and the way through
-// `#!` lines (execve(2)).
+// From the word that was typed to the image that the kernel runs: PATH search, the way into a
+// bundle, and the way through `#!` lines (execve(2)).
 #pragma once
 
 #include "judge/finding.hpp"
@@ -12,12 +12,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace metalrun::target {
 
-enum class LinkKind : std::uint8_t { program, script };
+enum class LinkKind : std::uint8_t { program, script, bundle };
+
+[[nodiscard]] std::string_view to_string(LinkKind kind);
 
 /// One file on the way.
 struct Link {
@@ -37,6 +40,7 @@ struct Image {
     std::vector<std::optional<macho::PageCheck>> pages = {}; ///< per slice; empty: not verified
     bool quarantined = false;                                ///< carries com.apple.quarantine
     bool loader_missing = false; ///< PT_INTERP names a file that is not there
+    bool elsewhere = false; ///< judged for another machine: the file itself could not be looked at
 };
 
 struct Chain {
@@ -49,14 +53,20 @@ struct Chain {
     std::vector<std::string> names;        ///< base names: as typed, then along the chain
     std::optional<Image> image;            ///< absent if there is a problem
     std::optional<judge::Finding> problem; ///< why it cannot start
+
+    [[nodiscard]] bool is_bundle() const {
+        return !links.empty() && links.front().kind == LinkKind::bundle;
+    }
 };
 
-/// Where a name was looked for.
+/// Where a name was looked for, and whose rules the way from there follows.
 struct SearchPath {
     std::string path;                  ///< value of PATH, or confstr(_CS_PATH) when there is none
     bool is_default = false;           ///< there was no PATH
     std::string home;                  ///< for the hint about ~/.local/bin; may be empty
     std::vector<FileStatus> skip = {}; ///< not empty: leave out these files, and every metalrun
+    HostFacts::Kernel kernel = HostFacts::Kernel::linux; ///< its rules for `#!` lines
+    bool elsewhere = false; ///< interpreters are those of another machine, a Mac: not looked at
 };
 
 /// The candidate files for `name` in PATH, in order, that exist; an empty entry is skipped and a
@@ -72,8 +82,9 @@ struct Candidate {
 /// Follows `typed` to the image. Never fails: what goes wrong is Chain::problem.
 [[nodiscard]] Chain resolve(System& system, const std::string& typed, const SearchPath& search);
 
-/// Looks at one file as `check` does: no search, and the run bit does not matter.
-[[nodiscard]] Chain inspect(System& system, const std::string& path);
+/// Looks at one file or bundle as `check` does: it is not searched, and its run bit does not
+/// matter. `search` is for what env(1) starts.
+[[nodiscard]] Chain inspect(System& system, const std::string& path, const SearchPath& search);
 
 /// The script whose `#!` line leads back to metalrun (`own` is the running one's status), directly
 /// or through env(1); null if the chain ends elsewhere. Starting it would start metalrun again for

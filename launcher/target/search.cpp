@@ -114,6 +114,9 @@ const Link* find_way_back(System& system, const Chain& chain, const FileStatus& 
         return nullptr;
     }
     const Link& script = chain.links[chain.links.size() - 2];
+    if (script.kind != LinkKind::script) {
+        return nullptr;
+    }
     const bool direct = is_same_file(chain.links.back().status, own) ||
                         (chain.image && marker_of(chain.image->content) == "launcher");
     if (direct) {
