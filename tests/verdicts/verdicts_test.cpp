@@ -163,4 +163,23 @@ TEST_SUITE("verdicts") {
         std::cout << questions << " questions, " << table().rows.size() << " rows\n";
     }
 
+    TEST_CASE("System Integrity Protection unknown counts as on") {
+        const TempFolder folder;
+        for (const auto& [machine, targets] : by_machine()) {
+            const auto& [macos, sip, library] = machine;
+            // The versions differ in nothing that depends on it.
+            if (sip != "on" || macos != table().groups.at("versions").back()) {
+                continue;
+            }
+            const auto on = ask(folder, machine, targets);
+            const auto unknown = ask(folder, {macos, "unknown", library}, targets);
+            REQUIRE_EQ(on.size(), unknown.size());
+            for (const auto& [path, answer] : on) {
+                CAPTURE(path);
+                CAPTURE(library);
+                CHECK_EQ(printed(answer), printed(unknown.at(path)));
+            }
+        }
+    }
+
 } // TEST_SUITE
