@@ -42,6 +42,23 @@ def ask(metalrun, host_facts, path):
         return 'no answer in JSON: %r' % error
 
 
+def add_slice(pairs, ours, other):
+    """The fields of one slice; metalrun gives no facts of a signature that it calls broken."""
+    name, signature = ours['architecture'], other.get('signature') or {}
+    for field in ('architecture', 'type'):
+        pairs['%s.%s' % (name, field)] = (ours[field], other[field])
+    pairs[name + '.broken'] = (ours.get('broken', False), signature.get('kind') == 'broken')
+    if signature.get('kind') == 'broken':
+        return
+    for field in ('cdhash', 'identifier', 'team', 'kind'):
+        pairs['%s.%s' % (name, field)] = (ours.get(field), signature.get(field))
+    pairs[name + '.flags'] = (sorted(ours.get('flags', [])), sorted(signature.get('flags') or []))
+    keys = sorted(k for k, v in (signature.get('entitlements') or {}).items() if v is True)
+    pairs[name + '.entitlements'] = (ours.get('entitlements', []), keys)
+    if signature.get('pages'):
+        pairs[name + '.pages'] = (ours.get('pages'), signature['pages'])
+
+
 def differences(target, reading):
     """{field: (what the reader says, what metalrun says)}"""
     verdict, reason, _, facts = reading
@@ -52,19 +69,8 @@ def differences(target, reading):
         pairs['slices'] = (len(facts['slices']), len(theirs))
         return {k: v for k, v in pairs.items() if v[0] != v[1]}
     for ours, other in zip(facts['slices'], theirs):
-        name = ours['architecture']
-        for field in ('architecture', 'type'):
-            pairs['%s.%s' % (name, field)] = (ours[field], other[field])
-        signature = other.get('signature') or {}
-        if not signature and 'cdhash' not in ours:
-            continue
-        for field in ('cdhash', 'identifier', 'team', 'kind'):
-            pairs['%s.%s' % (name, field)] = (ours.get(field), signature.get(field))
-        pairs[name + '.flags'] = (sorted(ours.get('flags', [])), sorted(signature.get('flags') or []))
-        keys = sorted(k for k, v in (signature.get('entitlements') or {}).items() if v is True)
-        pairs[name + '.entitlements'] = (ours.get('entitlements', []), keys)
-        if signature.get('pages'):
-            pairs[name + '.pages'] = (ours.get('pages'), signature['pages'])
+        if ours['architecture'] != 'unknown' and other['type'] is not None:
+            add_slice(pairs, ours, other)
     return {k: v for k, v in pairs.items() if v[0] != v[1]}
 
 

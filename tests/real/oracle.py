@@ -19,18 +19,18 @@ ORDINARY = ('get-task-allow', 'com.apple.security.get-task-allow', 'com.apple.se
 ARM64, X86_64 = 0x0100000c, 0x01000007
 TYPES = {1: 'object', 2: 'executable', 4: 'core file', 5: 'preloaded', 6: 'library', 7: 'dynamic linker',
          8: 'bundle', 9: 'library stub', 10: 'debug symbols', 11: 'kernel extension', 12: 'kernel collection'}
-CPUS = {7: 'i386', X86_64: 'x86_64', 12: 'arm', ARM64: 'arm64', 0x0200000c: 'arm64_32', 18: 'ppc', 0x01000012: 'ppc64'}
-FLAG_NAMES = {0x1: 'valid', 0x2: 'adhoc', 0x4: 'get-task-allow', 0x10: 'forced-library-validation', 0x100: 'hard',
-              0x200: 'kill', 0x400: 'check-expiration', 0x800: 'restrict', 0x1000: 'enforcement',
-              0x2000: 'library-validation', 0x10000: 'runtime', 0x20000: 'linker-signed'}
+CPUS = {7: 'i386', 12: 'arm', 0x0200000c: 'arm64_32', 18: 'ppc', 0x01000012: 'ppc64'}
+FLAG_NAMES = {0x1: 'host', 0x2: 'adhoc', 0x10: 'forced-library-validation', 0x100: 'hard', 0x200: 'kill',
+              0x400: 'expires', 0x800: 'restrict', 0x1000: 'enforcement', 0x2000: 'library-validation',
+              0x10000: 'runtime', 0x20000: 'linker-signed'}
 
 
 def architecture_name(cpu, subtype):
     if cpu == ARM64:
-        return {0: 'arm64', 1: 'arm64v8', 2: 'arm64e'}.get(subtype & 0xffffff, 'arm64?')
-    if cpu == X86_64 and subtype & 0xffffff == 8:
-        return 'x86_64h'
-    return CPUS.get(cpu, 'cpu %#x' % cpu)
+        return {0: 'arm64', 1: 'arm64v8', 2: 'arm64e'}.get(subtype & 0xffffff, 'unknown')
+    if cpu == X86_64:
+        return {3: 'x86_64', 8: 'x86_64h'}.get(subtype & 0xffffff, 'unknown')
+    return CPUS.get(cpu, 'unknown')
 
 
 def grade(cpu, subtype):
@@ -138,7 +138,7 @@ class Image:
             section = at + header + number * step
             if self.name(section) == '__restrict' and (self.name(section + 16) or segment) == '__RESTRICT':
                 self.restricted = True
-        if self.filetype in (2, 6, 8) and stored and (offset > len(self.data) or stored > len(self.data) - offset):
+        if self.filetype in (2, 6, 8) and (offset > len(self.data) or stored > len(self.data) - offset):
             raise Damaged('segment %s leaves the slice' % segment)
         self.segments.append((segment, address, memory, offset, stored, protection))
 
@@ -200,12 +200,13 @@ def read_container(data):
         return 'none', []
     count = struct.unpack('>I', take(data, 4, 4))[0]
     wide = magic[3] == 0xbf
-    if not wide and count & 0xffff >= 45:          # the version of a Java class
-        return 'none', []
     form = '>IIQQII' if wide else '>5I'
     step = struct.calcsize(form)
-    if count == 0 or 8 + count * step > 0x4000:
-        raise Damaged('a universal header of %d slices' % count)
+    # A Java class has its version in place of the count; no table is larger than a page.
+    if (not wide and count & 0xffff >= 45) or 8 + count * step > 0x4000:
+        return 'none', []
+    if count == 0:
+        raise Damaged('a universal header without slices')
     table_end = 8 + count * step
     entries = [struct.unpack(form, take(data, 8 + n * step, step))[:4] for n in range(count)]
     for cpu, subtype, offset, size in entries:
@@ -295,11 +296,12 @@ def facts_of(found, running):
     facts.update({k: found[k] for k in ('fault', 'kernel') if found.get(k)})
     signature = found.get('signature')
     if signature:
-        facts.update({k: signature[k] for k in ('kind', 'cdhash', 'identifier', 'team', 'pages', 'pages_each')
+        facts.update({k: signature[k] for k in ('kind', 'cdhash', 'identifier', 'team', 'pages', 'broken')
                       if k in signature})
         facts['faults'] = signature['faults']
         if 'flags' in signature:
-            facts['flags'] = [n for bit, n in FLAG_NAMES.items() if signature['flags'] & bit]
+            bits = [1 << n for n in range(32) if signature['flags'] >> n & 1]
+            facts['flags'] = [FLAG_NAMES.get(bit, hex(bit)) for bit in bits]
             facts['entitlements'] = sorted(k for k, v in signature['entitlements'].items() if v is True)
     return facts
 

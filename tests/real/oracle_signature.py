@@ -77,27 +77,36 @@ def elements(data, start, end, strict=False):
     return found
 
 
+def inside(blob, element, tag, what):
+    """The elements inside one that must have `tag`."""
+    if element[0] != tag:
+        raise Damaged('CMS: no %s' % what)
+    return elements(blob, element[1], element[2])
+
+
+def content_of(blob, element):
+    return bytes(blob[element[1]:element[2]])
+
+
 def cms_message_digest(blob):
     """(hashlib name, digest) in the first signer's signed attributes of a CMS SignedData."""
-    tag, begin, stop, _ = ber(blob, 0, len(blob))
-    content = elements(blob, begin, stop)
-    if tag != 0x30 or len(content) < 2 or bytes(blob[content[0][1]:content[0][2]]).hex() != SIGNED_DATA:
+    kind, content = inside(blob, ber(blob, 0, len(blob))[:3], 0x30, 'ContentInfo')[:2]
+    if kind[0] != 0x06 or content_of(blob, kind).hex() != SIGNED_DATA:
         raise Damaged('CMS is no SignedData')
-    sequence = elements(blob, content[1][1], content[1][2])[0]
-    signers = elements(blob, sequence[1], sequence[2])[-1]
-    if signers[0] != 0x31:
-        raise Damaged('CMS without signers')
-    signer = elements(blob, *elements(blob, signers[1], signers[2])[0][1:])
+    signed = inside(blob, inside(blob, content, 0xa0, 'content')[0], 0x30, 'SignedData')
+    signers = inside(blob, signed[-1], 0x31, 'signers')
     # version, issuer and serial, digest algorithm, signed attributes, ...
-    oid = elements(blob, signer[2][1], signer[2][2])[0]
-    algorithm = DIGEST_OF_OID.get(bytes(blob[oid[1]:oid[2]]).hex())
-    if algorithm is None or signer[3][0] != 0xa0:
-        raise Damaged('CMS without a known digest or signed attributes')
-    for _, first, last in elements(blob, signer[3][1], signer[3][2]):
-        kind, values = elements(blob, first, last)[:2]
-        if bytes(blob[kind[1]:kind[2]]).hex() == MESSAGE_DIGEST:
-            value = elements(blob, values[1], values[2])[0]
-            return algorithm, bytes(blob[value[1]:value[2]])
+    signer = inside(blob, signers[0], 0x30, 'signer')
+    oid = inside(blob, signer[2], 0x30, 'digest algorithm')[0]
+    algorithm = DIGEST_OF_OID.get(content_of(blob, oid).hex())
+    if oid[0] != 0x06 or algorithm is None:
+        raise Damaged('CMS with an unknown digest')
+    for attribute in inside(blob, signer[3], 0xa0, 'signed attributes'):
+        kind, values = inside(blob, attribute, 0x30, 'attribute')[:2]
+        if kind[0] == 0x06 and content_of(blob, kind).hex() == MESSAGE_DIGEST:
+            value = inside(blob, values, 0x31, 'attribute values')[0]
+            if value[0] == 0x04:
+                return algorithm, content_of(blob, value)
     raise Damaged('CMS without messageDigest')
 
 
@@ -270,13 +279,11 @@ def split_blobs(area, doubts):
 def check_cms(blobs, flags, faults):
     """'adhoc' or 'cms'. An empty wrapper is the same as none."""
     wrapper = blobs.get(CMS_SLOT, b'')
-    if len(wrapper) <= 8:
+    if len(wrapper) <= 8 or be32(wrapper, 0) != WRAPPER:
         if not flags & 2:
             faults.append('neither flagged ad-hoc nor a CMS')
         return 'adhoc'
     try:
-        if be32(wrapper, 0) != WRAPPER:
-            raise Damaged('CMS slot with another magic')
         algorithm, digest = cms_message_digest(wrapper[8:])
         if digest != hashlib.new(algorithm, blobs.get(0, b'')).digest():
             faults.append('the CMS is for another code directory')
@@ -285,7 +292,7 @@ def check_cms(blobs, flags, faults):
     return 'cms'
 
 
-def read_signature(image, offset, size, verify=True):
+def read_signature(image, offset, size):
     """The facts of the signature at `offset` of a slice. `faults` is empty when all of it holds."""
     doubts, faults = set(), []
     facts = {'faults': faults, 'doubts': doubts}
@@ -308,11 +315,9 @@ def read_signature(image, offset, size, verify=True):
                 faults.append('%d code slots for %d bytes' % (directory.pages, directory.code_limit))
             if directory.code_limit < offset or directory.code_limit > len(image):
                 faults.append('code limit %d, signature at %d' % (directory.code_limit, offset))
-            elif verify:
-                wrong = directory.bad_pages(image)
-                bad += wrong
+            else:
+                bad += directory.bad_pages(image)
                 checked += directory.pages
-                facts.setdefault('pages_each', []).append((directory is best, directory.pages, wrong))
             for slot in (2, 5, 7, 8, 9, 10, 11):
                 stored, blob = directory.special(slot), blobs.get(slot)
                 if stored and blob is not None:
@@ -320,12 +325,13 @@ def read_signature(image, offset, size, verify=True):
                         faults.append('slot %d does not match its hash' % slot)
                 elif slot != 2 and (stored or blob is not None):
                     faults.append('slot %d has a hash or a blob, not both' % slot)
-        structural = list(faults)
+        facts['broken'] = bool(faults)      # in more than its pages
         if bad:
             faults.append('%d of %d pages do not match' % (bad, checked))
-            if not structural and bad < checked:
+            if not facts['broken'] and bad < checked:
                 doubts.add('few-bad-pages')
         facts['pages'] = {'checked': checked, 'bad': bad}
     except Damaged as error:
         faults.append(str(error))
+        facts['broken'] = True
     return facts

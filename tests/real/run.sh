@@ -41,6 +41,16 @@ package_folder() {
     echo "$folder/$key"
 }
 
+# The file of PATH in folder DIR; ARCHIVE!MEMBER is a member of a tar archive, extracted on first use.
+real_file() {
+    local archive=$1/${2%%!*} member=${2#*!}
+    if [ "$2" != "$member" ] && [ ! -e "$archive.d/$member" ]; then
+        mkdir -p "$archive.d"
+        tar -xf "$archive" -C "$archive.d" --no-same-owner --warning=no-unknown-keyword "$member" || return 1
+    fi
+    [ "$2" = "$member" ] && echo "$archive" || echo "$archive.d/$member"
+}
+
 # judge FILE VERDICT REASON FIRM - prints what is wrong, or nothing.
 judge() {
     if command -v python3 >/dev/null; then
@@ -57,17 +67,18 @@ judge() {
 passed=0 failed=0 skipped=0
 while IFS=$'\t' read -r id _ package version path sha256 _ _ _ _ verdict reason firm _; do
     dir=$(package_folder "$package@$version")
-    if [ -z "$dir" ]; then
+    file=$([ -z "$dir" ] || real_file "$dir" "$path")
+    if [ -z "$file" ]; then
         echo "$id: skipped, $package@$version cannot be had here"
         skipped=$((skipped + 1))
         continue
     fi
-    if [ "$(sha256sum <"$dir/$path" | cut -d' ' -f1)" != "$sha256" ]; then
+    if [ "$(sha256sum <"$file" | cut -d' ' -f1)" != "$sha256" ]; then
         echo "$id: FAILED, $path has another SHA-256"
         failed=$((failed + 1))
         continue
     fi
-    wrong=$(judge "$dir/$path" "$verdict" "$reason" "$firm")
+    wrong=$(judge "$file" "$verdict" "$reason" "$firm")
     if [ -z "$wrong" ]; then
         echo "$id: $package $path: $verdict ($reason)"
         passed=$((passed + 1))
