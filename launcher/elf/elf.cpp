@@ -30,7 +30,7 @@ constexpr std::uint64_t kDtStrsz = 10;
 constexpr std::uint64_t kLargestInterpreter = 4096;
 constexpr std::uint64_t kLargestDynamic = 1U << 16;
 constexpr std::uint64_t kLargestStrings = 1U << 22;
-constexpr std::uint64_t kLargestNote = 1U << 14;
+constexpr std::uint64_t kLargestNotes = 1U << 14; // all together
 constexpr std::string_view kNoteOwner{"metalrun\0", 9};
 
 // Reads from the file, the first page only once: nearly all that is asked for lies there.
@@ -185,15 +185,18 @@ std::vector<std::string> read_needed(const Reader& reader, const std::vector<Seg
     const auto strings = reader.read(*strings_offset + begin, end - begin);
     std::vector<std::string> needed;
     for (const std::uint64_t name : names) {
-        if (const auto found = strings ? c_string_at(*strings, name - begin) : std::nullopt) {
+        const Bytes rest =
+            strings ? Bytes(*strings).subspan(static_cast<std::size_t>(name - begin)) : Bytes{};
+        const Bytes part = rest.first(std::min<std::size_t>(rest.size(), kLongestName));
+        if (const auto found = c_string_at(part, 0)) {
             needed.emplace_back(*found);
         }
     }
     return needed;
 }
 
-std::string read_marker(const Reader& reader, const Segment& note) {
-    const auto bytes = reader.read(note.offset, std::min(note.file_size, kLargestNote));
+std::string read_marker(const Reader& reader, std::uint64_t offset, std::uint64_t size) {
+    const auto bytes = reader.read(offset, size);
     if (!bytes) {
         return {};
     }
@@ -215,6 +218,19 @@ std::string read_marker(const Reader& reader, const Segment& note) {
         at = descriptor_at + ((descriptor_size + 3) & ~std::uint64_t{3});
     }
     return {};
+}
+
+std::string find_marker(const Reader& reader, const std::vector<Segment>& segments) {
+    std::uint64_t left = kLargestNotes;
+    std::string marker;
+    for (const Segment& segment : segments) {
+        if (segment.type == kPtNote && marker.empty()) {
+            const std::uint64_t size = std::min(segment.file_size, left);
+            marker = read_marker(reader, segment.offset, size);
+            left -= size;
+        }
+    }
+    return marker;
 }
 
 Type type_of(std::uint16_t e_type) {
@@ -248,19 +264,22 @@ std::expected<Facts, Malformed> read_facts(const File& file) {
     if (!segments) {
         return std::unexpected(segments.error());
     }
-    for (const Segment& segment : *segments) {
-        if (segment.type == kPtInterp) {
-            auto interpreter = read_interpreter(reader, segment);
-            if (!interpreter) {
-                return std::unexpected(interpreter.error());
-            }
-            facts.interpreter = std::move(*interpreter);
-        } else if (segment.type == kPtDynamic) {
-            facts.needed = read_needed(reader, *segments, segment);
-        } else if (segment.type == kPtNote && facts.marker.empty()) {
-            facts.marker = read_marker(reader, segment);
+    // Of each kind the first counts, as for the kernel; the others are not even read.
+    const auto first_of = [&](std::uint32_t type) {
+        const auto found = std::ranges::find(*segments, type, &Segment::type);
+        return found == segments->end() ? nullptr : &*found;
+    };
+    if (const Segment* named = first_of(kPtInterp); named != nullptr) {
+        auto interpreter = read_interpreter(reader, *named);
+        if (!interpreter) {
+            return std::unexpected(interpreter.error());
         }
+        facts.interpreter = std::move(*interpreter);
     }
+    if (const Segment* dynamic = first_of(kPtDynamic); dynamic != nullptr) {
+        facts.needed = read_needed(reader, *segments, *dynamic);
+    }
+    facts.marker = find_marker(reader, *segments);
     return facts;
 }
 

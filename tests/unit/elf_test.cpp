@@ -72,6 +72,22 @@ TEST_SUITE("elf") {
         CHECK_FALSE(read(far).has_value());
     }
 
+    TEST_CASE("names that lie in each other cost no more memory than they are long") {
+        // The second name is the end of the first, which is longer than names are believed to be.
+        const std::string tail = "lib.so";
+        std::string file = make_elf({.needed = {std::string(300, 'x') + tail, tail}});
+        CHECK(read(file)->needed == std::vector<std::string>{tail});
+    }
+
+    TEST_CASE("of two interpreters the first counts, as for the kernel") {
+        // The header of the needed libraries is made one more PT_INTERP: its name is no name.
+        std::string file = make_elf({.needed = {"liba.so"}});
+        file[64 + 56] = 3;
+        const auto facts = read(file);
+        REQUIRE(facts.has_value());
+        CHECK(facts->interpreter == "/lib64/ld-linux-x86-64.so.2");
+    }
+
     TEST_CASE("every prefix is answered, and only the whole file is a program") {
         const std::string whole = make_elf({.needed = {"liba.so"}, .marker = "shim"});
         for (std::size_t length = 0; length < whole.size(); ++length) {
