@@ -49,6 +49,11 @@ judge::Finding never_ends(const std::string& script) {
                    {}, "end the first line with a newline");
 }
 
+// Both kernels hand over strings, which end at a NUL.
+std::string_view up_to_nul(std::string_view text) {
+    return text.substr(0, text.find('\0'));
+}
+
 // What stands between `#!` and the end of the line, as the kernel sees it.
 std::expected<std::string_view, judge::Finding> line_of(const std::string& script,
                                                         std::string_view all, Kernel kernel) {
@@ -58,9 +63,9 @@ std::expected<std::string_view, judge::Finding> line_of(const std::string& scrip
             return std::unexpected(all.size() >= kLongestLine ? too_long(script, kLongestLine)
                                                               : never_ends(script));
         }
-        return all.substr(2, end - 2);
+        return up_to_nul(all.substr(2, end - 2));
     }
-    all = all.substr(0, kLinuxLine);
+    all = up_to_nul(all.substr(0, kLinuxLine));
     const std::size_t end = all.find('\n');
     const std::string_view line = all.substr(2, std::min(end, all.size()) - 2);
     // The kernel cuts arguments short without a word, but not the interpreter.

@@ -41,6 +41,16 @@ TEST_SUITE("target.script") {
         }
     }
 
+    TEST_CASE("a NUL ends the line, as it ends every string of a kernel") {
+        for (const Kernel kernel : {Kernel::linux, Kernel::darwin}) {
+            const auto line = parse(std::string_view("#!/bin/sh -e\0 x\n", 16), kernel);
+            REQUIRE(line);
+            CHECK(line->interpreter == "/bin/sh");
+            CHECK(line->rest == "-e");
+            CHECK(parse(std::string_view("#!/bin/sh\0x\n", 12), kernel)->interpreter == "/bin/sh");
+        }
+    }
+
     TEST_CASE("macOS ends the line at '#', Linux does not") {
         CHECK(parse("#!/bin/sh -x#y\n", Kernel::darwin)->rest == "-x");
         CHECK(parse("#!/bin/sh -x#y\n", Kernel::linux)->rest == "-x#y");
