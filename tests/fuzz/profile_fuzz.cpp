@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
 // Any text as a profile.
-#include "macho/bytes.hpp"
+#include "fuzz_input.hpp"
 #include "profile/loader.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <span>
+#include "toml_checks.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string_view text = metalrun::as_text(std::as_bytes(std::span(data, size)));
-    static_cast<void>(metalrun::profile::parse_profile(text, "fuzz.toml", "/"));
+    using namespace metalrun;
+    const std::string_view text = as_text(tests::input_bytes(data, size));
+    const auto profile = profile::parse_profile(text, "fuzz.toml", "/folder");
+    if (!profile) {
+        tests::require_place(profile.error(), Errc::profile, text);
+        return 0;
+    }
+    tests::require(profile->origin == "fuzz.toml", "a profile knows its origin");
     return 0;
 }
