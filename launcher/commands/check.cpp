@@ -101,6 +101,16 @@ void assume(Checker& checker, std::string sentence) {
     }
 }
 
+/// The chain is followed as `run` does, which leaves large directories and blobs unread.
+void read_whole_signatures(System& system, target::Chain& chain) {
+    if (!chain.image || !chain.image->content.is_macho()) {
+        return;
+    }
+    if (const auto opened = system.open(chain.image->path)) {
+        chain.image->content = target::read_content(**opened, macho::Depth::verify);
+    }
+}
+
 void verify_pages(System& system, target::Chain& chain, bool every_slice,
                   const macho::SliceFacts* running) {
     std::optional<target::Image>& image = chain.image;
@@ -138,6 +148,7 @@ Result<judge::ShimFacts> shim_for(Checker& checker, const launch::Plan& plan, bo
 Result<report::CheckedTarget> check_one(Checker& checker, const std::string& path) {
     System& system = checker.session.system;
     target::Chain chain = target::inspect(system, path, {});
+    read_whole_signatures(system, chain);
     const bool is_elf = chain.image && chain.image->content.is_elf();
     const HostFacts host = is_elf ? checker.session.host : checker.macos;
     cli::Request request = checker.request;

@@ -88,9 +88,10 @@ bool has_foreign_handlers(System& system) {
            kOwnFiles;
 }
 
-void give_verdict(const Session& session, Judged& judged, const std::string& working_directory,
-                  profile::TrustedFolders& trust) {
+void give_verdict(const Start& start, Judged& judged, profile::TrustedFolders& trust) {
+    const Session& session = start.session;
     judge::Question question{.chain = judged.chain, .host = session.host, .plan = judged.plan};
+    question.arguments = std::span(start.request.operands).subspan(1);
     const auto& image = judged.chain.image;
     const elf::Facts* elf = image ? image->content.elf() : nullptr;
     question.runs_foreign_programs = elf != nullptr && !judge::fits_host(*elf, session.host) &&
@@ -104,7 +105,7 @@ void give_verdict(const Session& session, Judged& judged, const std::string& wor
     }
     const FileStatus* own =
         judged.shim && judged.shim->open_error == 0 ? &judged.shim->status : nullptr;
-    judged.insertion = read_inherited_insertion(session, working_directory, own);
+    judged.insertion = read_inherited_insertion(session, start.working_directory, own);
     question.insertion = &judged.insertion;
     judged.verdict = judge::judge(question);
     judged.children_inherit = judge::children_inherit(question);
@@ -319,7 +320,7 @@ Result<Judged> prepare(Start& start, const Rooms& rooms) {
         return fail(std::move(plan.error()));
     }
     judged.plan = std::move(*plan);
-    give_verdict(session, judged, start.working_directory, rooms.trust);
+    give_verdict(start, judged, rooms.trust);
     return judged;
 }
 

@@ -107,13 +107,20 @@ launch::Insertion read_inherited_insertion(const Session& session,
                                            const std::string& working_directory,
                                            const FileStatus* chosen_shim) {
     const auto kernel = session.host.kernel;
-    const auto value = launch::find_insertion(session.environment, kernel);
-    if (!value) {
-        return {};
+    launch::Insertion insertion;
+    if (const auto value = launch::find_insertion(session.environment, kernel)) {
+        insertion =
+            launch::read_insertion(*value, kernel, working_directory, [&](const std::string& path) {
+                return target::is_known_shim(session.system, path, chosen_shim);
+            });
     }
-    return launch::read_insertion(*value, kernel, working_directory, [&](const std::string& path) {
-        return target::is_known_shim(session.system, path, chosen_shim);
-    });
+    insertion.has_ld_preload = kernel == HostFacts::Kernel::darwin &&
+                               launch::find_variable(session.environment, "LD_PRELOAD").has_value();
+    // metalrun always tells its shim of the children.
+    insertion.is_session_wide =
+        !insertion.removed_shims.empty() &&
+        !launch::find_variable(session.environment, "METALRUN_SHIM_CHILDREN").has_value();
+    return insertion;
 }
 
 } // namespace metalrun::commands

@@ -4,8 +4,6 @@
 #include "judge/rule_parts.hpp"
 #include "judge/rules.hpp"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 namespace metalrun::judge {
@@ -13,10 +11,6 @@ namespace metalrun::judge {
 namespace rule {
 
 // --- launch -------------------------------------------------------------------------------------
-
-std::optional<Finding> chain_problem(const Question& q) {
-    return q.chain.problem;
-}
 
 std::optional<Finding> malformed(const Question& q) {
     const target::Image* image = image_of(q);
@@ -85,45 +79,6 @@ std::optional<Finding> set_id(const Question& q) {
                                       target_name(q)));
     finding.facts.push_back(image->rights);
     finding.help = "run a copy without the set-id bit, or use '--stock'";
-    return finding;
-}
-
-namespace {
-
-// Programs that become or start another one: with stock children the shim stays behind in them.
-std::optional<Finding> starter(const Question& q) {
-    static constexpr std::array<std::string_view, 24> kStarters{
-        "arch",      "caffeinate",   "chroot", "doas",    "env",    "ionice",
-        "launchctl", "nice",         "nohup",  "open",    "script", "setpriv",
-        "setsid",    "sandbox-exec", "screen", "ssh",     "stdbuf", "su",
-        "sudo",      "taskset",      "time",   "timeout", "tmux",   "xargs"};
-    const target::Image* image = image_of(q);
-    const std::string name = image != nullptr ? target::base_name(image->path) : std::string{};
-    if (std::find(kStarters.begin(), kStarters.end(), name) == kStarters.end()) {
-        return std::nullopt;
-    }
-    Finding finding = error_at(
-        Step::target, Outcome::stripped, FindingId::starts_elsewhere,
-        format("{} starts another program, and the shim would stay behind in it", target_name(q)));
-    finding.help = format("put it in front: {} metalrun -- PROGRAM", name);
-    return finding;
-}
-
-} // namespace
-
-std::optional<Finding> starts_elsewhere(const Question& q) {
-    if (q.plan.children.value != profile::Children::stock) {
-        return std::nullopt;
-    }
-    if (!q.chain.passes_env) {
-        return starter(q);
-    }
-    Finding finding =
-        error_at(Step::target, Outcome::stripped, FindingId::starts_elsewhere,
-                 format("{} starts its interpreter through env with options that are not followed: "
-                        "the shim would stay behind in env",
-                        quote(q.chain.path)));
-    finding.help = "use '--children inherit', or start the interpreter itself";
     return finding;
 }
 

@@ -22,7 +22,11 @@ enum class FindingId : std::uint8_t {
     script_line_too_long,
     script_line_crlf,
     env_resolved,
+    bundle_resolved,
+    python_stub,
+    xcode_stub,
     starts_elsewhere,
+    login_shell,
     // image
     malformed,
     wrong_platform,
@@ -37,6 +41,7 @@ enum class FindingId : std::uint8_t {
     // signature and rights
     unsigned_code,
     bad_signature,
+    entitlements_disagree,
     set_id,
     platform_binary,
     restrict_segment,
@@ -62,9 +67,12 @@ enum class FindingId : std::uint8_t {
     shim_bad_signature,
     shim_quarantined,
     shim_known,
+    shim_on_shared_folder,
     child_would_die,
     // environment
     inherited_insertion,
+    ld_preload_ignored,
+    session_polluted,
     inherited_empty_element,
     // host
     not_a_guest,

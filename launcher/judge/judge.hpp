@@ -15,6 +15,7 @@
 
 #include <expected>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct ShimFacts {
     bool no_execution = false;           ///< its file system lets nothing be executed
     std::vector<macho::PageCheck> pages; ///< one per slice of a signed Mach-O library
     bool quarantined = false;
+    bool on_shared_folder = false; ///< its file system is the host's (virtiofs)
+    /// A library that it needs and that is not there; empty: none, or not looked for.
+    std::string missing_dependency = {};
     std::optional<Error> distrust; ///< who else may write to it
     std::string published;         ///< name of the published library that it is; empty: none
     std::string sha256;            ///< lower-case hex; empty: not asked for
@@ -41,6 +45,8 @@ struct Question {
     const HostFacts& host;
     const launch::Plan& plan;
     const launch::Insertion* insertion = nullptr; ///< what was inherited, if known
+    /// The target's arguments behind argv[0]; absent where there are none to know (check).
+    std::optional<std::span<const std::string>> arguments = {};
     bool runs_foreign_programs =
         false; ///< the kernel has handlers for other machines (binfmt_misc)
 };

@@ -45,6 +45,19 @@ inline Finding remark(FindingId id, Severity severity, std::string message) {
 }
 
 /// The file at the chain's end, or null.
+/// The same finding where it does not decide: it is only told.
+inline Finding as_warning(Finding finding) {
+    finding.severity = Severity::warning;
+    finding.step = Step::none;
+    finding.outcome = Outcome::loads;
+    return finding;
+}
+
+/// True if what was typed is a script.
+inline bool starts_as_script(const Question& q) {
+    return !q.chain.links.empty() && q.chain.links.front().kind == target::LinkKind::script;
+}
+
 inline const target::Image* image_of(const Question& q) {
     const std::optional<target::Image>& image = q.chain.image;
     return image ? &*image : nullptr;
@@ -97,14 +110,39 @@ inline bool has_slice(const macho::FileFacts& file, std::string_view name) {
                        [&](const macho::SliceFacts& slice) { return slice.name == name; });
 }
 
-inline std::string slice_names(const macho::FileFacts& file) {
-    std::string names;
-    for (const macho::SliceFacts& slice : file.slices) {
-        names += names.empty() ? "" : ", ";
-        names += slice.name;
-    }
-    return names;
+/// The names of a file's slices, with commas.
+[[nodiscard]] std::string slice_names(const macho::FileFacts& file);
+
+/// The image of the slice that is started, or null (no such slice, or damaged).
+inline const macho::Image* target_image(const Question& q) {
+    const macho::SliceFacts* slice = target_slice(q);
+    return slice != nullptr && slice->image ? &*slice->image : nullptr;
 }
+
+/// True if the host is a macOS of this range ("14.4", ">=26", "13..15"); an unknown version is of
+/// none.
+[[nodiscard]] bool is_macos(const Question& q, std::string_view range);
+
+/// True if the kernel was started with this argument, as `name` or `name=` and anything but 0.
+[[nodiscard]] bool has_boot_argument(const HostFacts& host, std::string_view name);
+
+/// True if the boot argument amfi_get_out_of_my_way switches the enforcement of code signing rules
+/// off (injection-rules 3.5: neither the hardened runtime nor library validation counts then).
+[[nodiscard]] bool is_enforcement_off(const Question& q);
+
+/// True if the program is one of macOS's own, in its place: SF_RESTRICTED (sys/stat.h), or a path
+/// on the sealed system volume. A path counts only where it is one of the judged machine.
+[[nodiscard]] bool is_system_program(const Question& q);
+
+/// "arm64 slice: code directory flags 0x10000 (runtime)". There is a target slice.
+[[nodiscard]] std::string flags_fact(const Question& q, const macho::CodeSignature& signature);
+
+/// "entitlement KEY is true", or "… is absent".
+[[nodiscard]] std::string entitlement_fact(const macho::CodeSignature& signature,
+                                           std::string_view key);
+
+/// "3 of 12 page hashes are wrong, the first is that of page 4"; empty: all are right.
+[[nodiscard]] std::string bad_pages(const macho::PageCheck& check);
 
 /// The path of the target's image, quoted.
 inline std::string target_name(const Question& q) {

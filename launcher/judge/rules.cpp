@@ -25,16 +25,18 @@ constexpr std::array kRules{
     rule::shim_platform, rule::shim_unsigned, rule::shim_bad_signature, rule::shim_quarantined,
     rule::shim_writable_by_others, rule::shim_checksum, rule::child_would_die,
     // target
-    rule::set_id, rule::platform_binary, rule::encrypted, rule::restrict_segment,
-    rule::restrict_flag, rule::hardened_runtime, rule::library_validation, rule::starts_elsewhere,
-    rule::static_program,
+    rule::starts_elsewhere, rule::xcode_stub, rule::set_id, rule::platform_binary, rule::encrypted,
+    rule::restrict_segment, rule::restrict_flag, rule::hardened_runtime, rule::library_validation,
+    rule::static_program, rule::python_stub, rule::login_shell,
     // uncertain
     rule::launch_constraint, rule::library_constraint, rule::quarantined, rule::app_sandbox,
     rule::enhanced_security, rule::unusual_entitlement,
     // information
-    rule::shim_known, rule::shim_foreign, rule::slice_pinned, rule::rosetta, rule::env_resolved,
-    rule::inherited_insertion, rule::inherited_empty_element, rule::sip_off,
-    rule::guest_os_untested, rule::boot_argument, rule::untested, rule::quirk_applied};
+    rule::shim_known, rule::shim_foreign, rule::shim_on_shared_folder, rule::bundle_resolved,
+    rule::entitlements_disagree, rule::slice_pinned, rule::rosetta, rule::env_resolved,
+    rule::inherited_insertion, rule::inherited_empty_element, rule::ld_preload_ignored,
+    rule::session_polluted, rule::sip_off, rule::guest_os_untested, rule::boot_argument,
+    rule::untested, rule::quirk_applied};
 
 } // namespace
 

@@ -42,6 +42,7 @@ Found rosetta(const Question& q);
 // signature and rights
 Found unsigned_code(const Question& q);
 Found bad_signature(const Question& q);
+Found entitlements_disagree(const Question& q);
 Found set_id(const Question& q);
 Found platform_binary(const Question& q);
 Found restrict_segment(const Question& q);
@@ -55,6 +56,10 @@ Found library_constraint(const Question& q);
 Found enhanced_security(const Question& q);
 Found quarantined(const Question& q);
 Found starts_elsewhere(const Question& q);
+Found xcode_stub(const Question& q);
+Found python_stub(const Question& q);
+Found login_shell(const Question& q);
+Found bundle_resolved(const Question& q);
 Found static_program(const Question& q);
 // shim
 Found shim_path(const Question& q);
@@ -69,6 +74,7 @@ Found child_would_die(const Question& q);
 Found shim_writable_by_others(const Question& q);
 Found shim_checksum(const Question& q);
 Found shim_known(const Question& q);
+Found shim_on_shared_folder(const Question& q);
 Found shim_foreign(const Question& q);
 // what was asked for, the host, the workload
 Found stock_asked(const Question& q);
@@ -85,6 +91,8 @@ Found boot_argument(const Question& q);
 Found env_resolved(const Question& q);
 Found inherited_insertion(const Question& q);
 Found inherited_empty_element(const Question& q);
+Found ld_preload_ignored(const Question& q);
+Found session_polluted(const Question& q);
 Found untested(const Question& q);
 Found quirk_applied(const Question& q);
 

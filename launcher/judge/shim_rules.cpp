@@ -90,9 +90,29 @@ std::optional<Finding> shim_path(const Question& q) {
     return finding;
 }
 
-std::optional<Finding> shim_missing(const Question& q) {
-    if (q.shim == nullptr || q.shim->open_error == 0) {
+namespace {
+
+// dyld ends the program for it whatever library validation says (dyldMain.cpp prepare).
+Found shim_dependency_missing(const Question& q) {
+    if (q.host.kernel != HostFacts::Kernel::darwin || q.host.source != HostFacts::Source::machine ||
+        q.shim->missing_dependency.empty()) {
         return std::nullopt;
+    }
+    Finding finding = error_at(Step::shim, Outcome::killed, FindingId::shim_missing,
+                               format("the shim {} needs {}, which is not there",
+                                      quote(q.shim->path), quote(q.shim->missing_dependency)));
+    finding.help = std::string(library_help(q));
+    return finding;
+}
+
+} // namespace
+
+std::optional<Finding> shim_missing(const Question& q) {
+    if (q.shim == nullptr) {
+        return std::nullopt;
+    }
+    if (q.shim->open_error == 0) {
+        return shim_dependency_missing(q);
     }
     Finding finding = error_at(
         Step::shim, shim_outcome(q), FindingId::shim_missing,
@@ -177,6 +197,19 @@ std::optional<Finding> shim_known(const Question& q) {
                   format("{} is the published {}", quote(q.shim->path), q.shim->published));
 }
 
+Found shim_on_shared_folder(const Question& q) {
+    if (q.shim == nullptr || !q.shim->on_shared_folder) {
+        return std::nullopt;
+    }
+    Finding finding = remark(
+        FindingId::shim_on_shared_folder, Severity::warning,
+        format("the shim {} lies in a folder of the host (virtiofs): it can change under this "
+               "guest, and macOS may refuse to load it",
+               quote(q.shim->path)));
+    finding.help = "copy it to the guest's own disk and name the copy with '--shim FILE'";
+    return finding;
+}
+
 std::optional<Finding> shim_foreign(const Question& q) {
     const target::Content* content = shim_content(q);
     if (content == nullptr || !content->is_known() || target::marker_of(*content) == "shim") {
@@ -217,6 +250,30 @@ std::optional<Finding> child_would_die(const Question& q) {
     return finding;
 }
 
+namespace {
+
+// dyld loads it all the same; what it needs from the newer system may be missing.
+Found shim_too_new(const Question& q, const macho::FileFacts& library) {
+    for (const macho::SliceFacts& slice : library.slices) {
+        if (!slice.image || slice.image->versions.empty() || q.host.os.empty()) {
+            continue;
+        }
+        const std::string& oldest = slice.image->versions.front().minos;
+        if (profile::covers_os(">=" + oldest, q.host.os).value_or(true)) {
+            continue;
+        }
+        Finding finding =
+            uncertain(Outcome::killed, FindingId::shim_platform,
+                      format("the shim {} was built for macOS {} or later, this is {}",
+                             quote(q.shim->path), oldest, q.host.os));
+        finding.help = std::string(library_help(q));
+        return finding;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
 std::optional<Finding> shim_platform(const Question& q) {
     const macho::FileFacts* library = shim_macho(q);
     if (library == nullptr) {
@@ -234,7 +291,7 @@ std::optional<Finding> shim_platform(const Question& q) {
             return finding;
         }
     }
-    return std::nullopt;
+    return shim_too_new(q, *library);
 }
 
 // An x86_64 process without library validation takes unsigned code; arm64 code must be signed.
@@ -267,10 +324,7 @@ std::optional<Finding> shim_bad_signature(const Question& q) {
         }
     }
     for (const macho::PageCheck& pages : q.shim->pages) {
-        if (!pages.good()) {
-            why = format("{} of {} page hashes are wrong, the first is that of page {}", pages.bad,
-                         pages.checked, pages.first_bad.value_or(0));
-        }
+        why = pages.good() ? why : bad_pages(pages);
     }
     if (why.empty()) {
         return std::nullopt;

@@ -112,15 +112,6 @@ std::optional<Finding> profile_stock(const Question& q) {
 
 // --- information --------------------------------------------------------------------------------
 
-std::optional<Finding> env_resolved(const Question& q) {
-    if (q.chain.arguments.empty() || q.chain.links.empty()) {
-        return std::nullopt;
-    }
-    return remark(FindingId::env_resolved, Severity::note,
-                  format("{} names its interpreter through env; {} is started directly",
-                         quote(q.chain.links.front().path), quote(q.chain.path)));
-}
-
 std::optional<Finding> inherited_insertion(const Question& q) {
     if (q.insertion == nullptr || q.insertion->elements.empty()) {
         return std::nullopt;
@@ -139,6 +130,30 @@ std::optional<Finding> inherited_empty_element(const Question& q) {
     return remark(FindingId::inherited_empty_element, Severity::note,
                   format("{} had an empty element, which was left out",
                          launch::insertion_variable(q.host.kernel)));
+}
+
+Found ld_preload_ignored(const Question& q) {
+    if (q.insertion == nullptr || !q.insertion->has_ld_preload) {
+        return std::nullopt;
+    }
+    return remark(FindingId::ld_preload_ignored, Severity::note,
+                  "LD_PRELOAD is set, which macOS does not know: it reads DYLD_INSERT_LIBRARIES");
+}
+
+Found session_polluted(const Question& q) {
+    if (q.insertion == nullptr || !q.insertion->is_session_wide) {
+        return std::nullopt;
+    }
+    const std::string_view variable = launch::insertion_variable(q.host.kernel);
+    Finding finding = remark(
+        FindingId::session_polluted, Severity::warning,
+        format("{} names a Metal shim already: every program of this session gets it", variable));
+    finding.facts = q.insertion->removed_shims;
+    finding.help = format(
+        "take {} out of the shell's profile{}; metalrun sets it for one program", variable,
+        q.host.kernel == HostFacts::Kernel::darwin ? format(", or: launchctl unsetenv {}", variable)
+                                                   : std::string{});
+    return finding;
 }
 
 std::optional<Finding> untested(const Question& q) {

@@ -38,6 +38,9 @@ struct Insertion {
     std::vector<std::string> elements;
     std::vector<std::string> removed_shims;
     bool had_empty = false;
+    /// A shim was inherited, but not from another metalrun: the session sets it for every program.
+    bool is_session_wide = false;
+    bool has_ld_preload = false; ///< macOS: LD_PRELOAD is set, which dyld does not know
 };
 [[nodiscard]] Insertion
 read_insertion(std::string_view value, HostFacts::Kernel kernel,

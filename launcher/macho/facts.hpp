@@ -35,6 +35,9 @@ struct SliceFacts {
 struct FileFacts {
     Container container = Container::thin;
     std::vector<SliceFacts> slices; ///< in the file's order, at least one
+    /// Why dyld of macOS 26 and later refuses this library because of any of its slices, as one
+    /// sentence (mach_o/Universal.cpp valid(), dyld 1323); earlier ones pass over such a slice.
+    std::optional<std::string> dyld_problem;
 
     bool operator==(const FileFacts&) const = default;
 };

@@ -21,6 +21,7 @@ inline constexpr std::uint32_t kMhObject = 1;
 inline constexpr std::uint32_t kMhExecute = 2;
 inline constexpr std::uint32_t kMhDylib = 6;
 inline constexpr std::uint32_t kMhBundle = 8;
+inline constexpr std::uint32_t kMhDsym = 10;
 
 inline constexpr std::uint32_t kMhDyldlink = 0x4;
 inline constexpr std::uint32_t kMhPie = 0x200000;
@@ -33,6 +34,7 @@ inline constexpr std::uint32_t kLcIdDylib = 0xd;
 inline constexpr std::uint32_t kLcLoadDylinker = 0xe;
 inline constexpr std::uint32_t kLcLoadWeakDylib = 0x18 | kLcReqDyld;
 inline constexpr std::uint32_t kLcSegment64 = 0x19;
+inline constexpr std::uint32_t kLcUuid = 0x1b;
 inline constexpr std::uint32_t kLcRpath = 0x1c | kLcReqDyld;
 inline constexpr std::uint32_t kLcCodeSignature = 0x1d;
 inline constexpr std::uint32_t kLcReexportDylib = 0x1f | kLcReqDyld;
@@ -52,6 +54,10 @@ inline constexpr std::uint32_t kPlatformIos = 2;
 inline constexpr std::uint32_t kPlatformTvos = 3;
 inline constexpr std::uint32_t kPlatformWatchos = 4;
 inline constexpr std::uint32_t kPlatformMacCatalyst = 6;
+
+inline constexpr std::uint32_t kVmProtRead = 1; ///< mach/vm_prot.h
+inline constexpr std::uint32_t kVmProtWrite = 2;
+inline constexpr std::uint32_t kVmProtExecute = 4;
 
 // --- mach/machine.h -----------------------------------------------------------------------------
 inline constexpr std::uint32_t kCpuArchAbi64 = 0x01000000;

@@ -2,6 +2,8 @@
 #include "macho/image.hpp"
 
 #include "macho/format.hpp"
+#include "macho/image_names.hpp"
+#include "macho/image_rules.hpp"
 #include "report/text.hpp"
 
 #include <algorithm>
@@ -20,7 +22,6 @@ constexpr std::uint64_t kNameSize = 16;
 constexpr std::uint64_t kFilePage = 0x4000; // of Apple silicon's kernel
 constexpr std::uint64_t kLongestMarker = 256;
 constexpr std::string_view kArchiveMagic = "!<arch>\n";
-constexpr std::string_view kSystemDylinker = "/usr/lib/dyld";
 
 using Step = std::expected<void, Malformed>;
 
@@ -56,65 +57,18 @@ private:
 // Where the fields of a segment command and its sections lie (struct segment_command, section).
 struct SegmentShape {
     std::uint64_t size;
+    std::uint64_t memory_size;
     std::uint64_t file_offset;
     std::uint64_t file_size;
-    std::uint64_t section_count;
+    std::uint64_t protections; // maxprot, initprot, then the number of sections
     std::uint64_t section_size;
     std::uint64_t in_section_size;
     std::uint64_t in_section_offset;
 };
-constexpr SegmentShape kSegment32{56, 32, 36, 48, 68, 36, 40};
-constexpr SegmentShape kSegment64{72, 40, 48, 64, 80, 40, 48};
-
-std::string version_text(std::uint32_t packed) {
-    const std::uint32_t major = packed >> 16U;
-    const std::uint32_t minor = (packed >> 8U) & 0xFFU;
-    const std::uint32_t patch = packed & 0xFFU;
-    return patch == 0 ? text::format("{}.{}", major, minor)
-                      : text::format("{}.{}.{}", major, minor, patch);
-}
-
-std::string platform_name(std::uint32_t platform) {
-    static constexpr std::array<std::string_view, 15> kNames{"none",
-                                                             "macOS",
-                                                             "iOS",
-                                                             "tvOS",
-                                                             "watchOS",
-                                                             "bridgeOS",
-                                                             "Mac Catalyst",
-                                                             "iOS simulator",
-                                                             "tvOS simulator",
-                                                             "watchOS simulator",
-                                                             "DriverKit",
-                                                             "visionOS",
-                                                             "visionOS simulator",
-                                                             "firmware",
-                                                             "sepOS"};
-    return platform < kNames.size() ? std::string(kNames.at(platform))
-                                    : text::format("platform {}", platform);
-}
-
-std::string filetype_name(std::uint32_t filetype) {
-    static constexpr std::array<std::string_view, 13> kNames{
-        "type 0",        "object",           "executable",       "fixed VM library", "core file",
-        "preloaded",     "library",          "dynamic linker",   "bundle",           "library stub",
-        "debug symbols", "kernel extension", "kernel collection"};
-    return filetype < kNames.size() ? std::string(kNames.at(filetype))
-                                    : text::format("type {}", filetype);
-}
-
-std::uint32_t platform_of_version_min(std::uint32_t command) {
-    switch (command) {
-    case kLcVersionMinIphoneos:
-        return kPlatformIos;
-    case kLcVersionMinTvos:
-        return kPlatformTvos;
-    case kLcVersionMinWatchos:
-        return kPlatformWatchos;
-    default:
-        return kPlatformMacos;
-    }
-}
+constexpr SegmentShape kSegment32{56, 28, 32, 36, 40, 68, 36, 40};
+constexpr SegmentShape kSegment64{72, 32, 40, 48, 56, 80, 40, 48};
+constexpr std::uint64_t kAddress = 24;          // of a segment, in both
+constexpr std::uint64_t kInSectionAddress = 32; // in both
 
 // One walk over the load commands. Each command is checked to be as long as its fixed part before
 // its fields are looked at.
@@ -129,6 +83,7 @@ public:
             return malformed(
                 text::format("the load commands at {:#x} cannot be read", header_size));
         }
+        shape_.header_and_commands = header_size + size;
         std::uint64_t at = 0;
         for (std::uint32_t number = 0; number < count; ++number) {
             number_ = number;
@@ -146,12 +101,14 @@ public:
             }
             const Fields command(head.bytes().first(static_cast<std::size_t>(length)),
                                  image_.is_little_endian);
+            note_size(command.u32(0), command);
             if (Step step = take(command.u32(0), command); !step) {
                 return std::unexpected(std::move(step.error()));
             }
             at += length;
         }
-        image_.kernel_problem = kernel_problem();
+        image_.kernel_problem = kernel_problem_of(image_, shape_);
+        image_.dyld_problem = dyld_problem_of(image_, shape_);
         return std::move(image_);
     }
 
@@ -159,26 +116,34 @@ private:
     Step take(std::uint32_t number, const Fields& command) {
         switch (number) {
         case kLcSegment:
+            ++shape_.narrow_segments;
             return segment(command, kSegment32, "LC_SEGMENT");
         case kLcSegment64:
+            ++shape_.wide_segments;
             return segment(command, kSegment64, "LC_SEGMENT_64");
         case kLcLoadDylib:
         case kLcReexportDylib:
         case kLcLazyLoadDylib:
         case kLcLoadUpwardDylib:
         case kLcLoadWeakDylib:
+            shape_.links += number == kLcLazyLoadDylib ? 0 : 1;
             return dependency(command, number == kLcLoadWeakDylib);
         case kLcIdDylib:
+            ++shape_.install_names;
             return path(command, 24, "LC_ID_DYLIB", image_.install_name);
         case kLcRpath:
             return path(command, 12, "LC_RPATH", image_.rpaths.emplace_back());
         case kLcLoadDylinker:
-            ++dylinkers_;
-            return path(command, 12, "LC_LOAD_DYLINKER", image_.dylinker);
+            return dylinker(command);
         case kLcMain:
         case kLcUnixthread:
+            ++shape_.entry_points;
             image_.has_entry_point = true;
-            return {};
+            return number == kLcMain ? at_least(command, 24, "LC_MAIN")
+                                     : at_least(command, 16, "LC_UNIXTHREAD");
+        case kLcUuid:
+            ++shape_.uuids;
+            return at_least(command, 24, "LC_UUID");
         case kLcCodeSignature:
             return code_signature(command);
         default:
@@ -202,6 +167,9 @@ private:
             }
             return at_least(command, 20, "LC_ENCRYPTION_INFO");
         default:
+            if ((number & kLcReqDyld) != 0 && !is_known_required(number)) {
+                shape_.unknown_required_command = number;
+            }
             return {};
         }
     }
@@ -216,6 +184,19 @@ private:
         return {};
     }
 
+    void note_size(std::uint32_t number, const Fields& command) {
+        const std::uint64_t size = command.bytes().size();
+        std::optional<std::uint64_t> wanted = fixed_size_of(number);
+        if (number == kLcBuildVersion) {
+            wanted = 24 + std::uint64_t{command.u32(20)} * 8;
+        }
+        if (wanted && size != *wanted && !shape_.size_problem) {
+            shape_.size_problem =
+                text::format("load command {} ({:#x}) has {} bytes, {} were expected", number_,
+                             number, size, *wanted);
+        }
+    }
+
     Step segment(const Fields& command, const SegmentShape& shape, std::string_view name) {
         if (Step step = at_least(command, shape.size, name); !step) {
             return step;
@@ -224,45 +205,69 @@ private:
         const auto word = [&](std::uint64_t at) {
             return is_wide ? command.u64(at) : std::uint64_t{command.u32(at)};
         };
-        const std::uint64_t offset = word(shape.file_offset);
-        const std::uint64_t size = word(shape.file_size);
-        if (!fits(offset, size, source_.size())) {
+        Segment& one = shape_.segments.emplace_back();
+        one = {.name = std::string(command.name(8)),
+               .address = word(kAddress),
+               .size = word(shape.memory_size),
+               .file_offset = word(shape.file_offset),
+               .file_size = word(shape.file_size),
+               .most_protection = command.u32(shape.protections),
+               .protection = command.u32(shape.protections + 4)};
+        if (!fits(one.file_offset, one.file_size, source_.size())) {
             return malformed(text::format(
                 "load command {} ({} {}) covers {:#x} bytes at offset {:#x}, beyond the end of the "
                 "slice at {:#x}",
-                number_, name, text::quote(command.name(8)), size, offset, source_.size()));
+                number_, name, text::quote(one.name), one.file_size, one.file_offset,
+                source_.size()));
         }
-        if (size != 0 && (source_.offset_in_file() + offset) % kFilePage != 0) {
+        if (one.file_size != 0 && (source_.offset_in_file() + one.file_offset) % kFilePage != 0) {
             image_.segments_file_aligned = false;
         }
-        const std::uint64_t sections = command.u32(shape.section_count);
-        if (!fits(shape.size, sections * shape.section_size, command.bytes().size())) {
+        const std::uint64_t sections = command.u32(shape.protections + 8);
+        const std::uint64_t whole = shape.size + sections * shape.section_size;
+        if (whole > command.bytes().size()) {
             return malformed(text::format("load command {} ({} {}) names {} sections, but has only "
                                           "{} bytes",
-                                          number_, name, text::quote(command.name(8)), sections,
+                                          number_, name, text::quote(one.name), sections,
                                           command.bytes().size()));
         }
-        for (std::uint64_t i = 0; i < sections; ++i) {
-            const std::uint64_t at = shape.size + i * shape.section_size;
-            const std::uint64_t section_size = is_wide ? command.u64(at + shape.in_section_size)
-                                                       : command.u32(at + shape.in_section_size);
-            section(command, at, section_size, command.u32(at + shape.in_section_offset));
+        if (whole != command.bytes().size() && !shape_.size_problem) {
+            shape_.size_problem =
+                text::format("load command {} ({} {}) has {} bytes, {} were expected", number_,
+                             name, text::quote(one.name), command.bytes().size(), whole);
+        }
+        for (std::uint64_t at = shape.size; at < whole; at += shape.section_size) {
+            section(Fields(command.bytes().subspan(static_cast<std::size_t>(at)),
+                           image_.is_little_endian),
+                    shape, one);
         }
         return {};
     }
 
-    void section(const Fields& command, std::uint64_t at, std::uint64_t size,
-                 std::uint64_t offset) {
-        const std::string_view own_segment = command.name(at + kNameSize);
-        const std::string_view segment = own_segment.empty() ? command.name(8) : own_segment;
-        const std::string_view name = command.name(at);
+    void section(const Fields& section, const SegmentShape& shape, const Segment& in) {
+        const bool is_wide = shape.size == kSegment64.size;
+        const auto word = [&](std::uint64_t at) {
+            return is_wide ? section.u64(at) : std::uint64_t{section.u32(at)};
+        };
+        const std::string_view own_segment = section.name(kNameSize);
+        const std::string_view segment = own_segment.empty() ? in.name : own_segment;
+        const std::string_view name = section.name(0);
+        const std::uint64_t size = word(shape.in_section_size);
         if (segment == "__RESTRICT" && name == "__restrict") {
             image_.has_restrict_section = true;
         }
-        if (segment == "__TEXT" && name == "__metalrun") {
-            const auto bytes = source_.read(offset, std::min(size, kLongestMarker));
+        if (segment == "__TEXT" && name == "__metalrun" && !std::exchange(has_marker_, true)) {
+            const auto bytes =
+                source_.read(section.u32(shape.in_section_offset), std::min(size, kLongestMarker));
             const std::string_view text = bytes ? as_text(*bytes) : std::string_view{};
             image_.marker = text.substr(0, text.find('\0'));
+        }
+        constexpr std::uint64_t kLargest = ~std::uint64_t{0} >> 1U;
+        if ((size > kLargest || word(kInSectionAddress) < in.address) && !shape_.section_problem) {
+            shape_.section_problem = text::format(
+                "section {} at {:#x} with {:#x} bytes lies outside its segment {} at "
+                "{:#x}",
+                text::quote(name), word(kInSectionAddress), size, text::quote(in.name), in.address);
         }
     }
 
@@ -292,12 +297,24 @@ private:
         return path(command, 24, "LC_LOAD_DYLIB", one.path);
     }
 
+    Step dylinker(const Fields& command) {
+        ++shape_.dylinkers;
+        if (Step step = path(command, 12, "LC_LOAD_DYLINKER", image_.dylinker); !step) {
+            return step;
+        }
+        shape_.dylinker_has_end = command.u32(8) + image_.dylinker.size() < command.bytes().size();
+        return {};
+    }
+
     Step version(const Fields& command, std::uint64_t size, std::uint32_t platform,
                  std::uint64_t minos_at) {
         if (Step step = at_least(command, size, "version"); !step) {
             return step;
         }
         ++image_.version_commands;
+        if (platform == kPlatformMacos) {
+            shape_.macos_sdk = std::max(shape_.macos_sdk, command.u32(minos_at + 4));
+        }
         if (image_.versions.size() < kMostVersions) {
             image_.versions.push_back({.platform = platform,
                                        .platform_name = platform_name(platform),
@@ -322,40 +339,11 @@ private:
         return {};
     }
 
-    [[nodiscard]] std::optional<std::string> kernel_problem() const {
-        if (image_.cputype != kCpuTypeArm64 || !image_.is_executable()) {
-            return std::nullopt;
-        }
-        if (!image_.is_dyldlinked) {
-            return "it is not linked for dyld (MH_DYLDLINK is not set)";
-        }
-        if (dylinkers_ != 1) {
-            return text::format("it names {} dynamic linkers, one was expected", dylinkers_);
-        }
-        if (image_.dylinker != kSystemDylinker) {
-            return text::format("its dynamic linker is {}, not '/usr/lib/dyld'",
-                                text::quote(image_.dylinker));
-        }
-        if (!image_.is_pie) {
-            return "it is not position-independent (MH_PIE is not set)";
-        }
-        if (!image_.has_entry_point) {
-            return "it has no entry point (neither LC_MAIN nor LC_UNIXTHREAD)";
-        }
-        if (image_.version_commands > 1) {
-            return text::format("it has {} version commands, at most one was expected",
-                                image_.version_commands);
-        }
-        if (!image_.segments_file_aligned) {
-            return "a segment does not begin at a multiple of 16 KiB in the file";
-        }
-        return std::nullopt;
-    }
-
     const Source& source_;
     Image image_;
     std::uint32_t number_ = 0;
-    std::size_t dylinkers_ = 0;
+    Shape shape_;
+    bool has_marker_ = false;
 };
 
 } // namespace

@@ -39,6 +39,15 @@ struct CodeSignatureRange {
     bool operator==(const CodeSignatureRange&) const = default;
 };
 
+/// Why dyld refuses a library.
+struct DyldProblem {
+    std::string message; ///< one sentence
+    /// macOS before 15.4 (dyld before 1284) refuses it for this, too.
+    bool before_15_4 = false;
+
+    bool operator==(const DyldProblem&) const = default;
+};
+
 struct Image {
     std::uint32_t cputype = 0;
     std::uint32_t cpusubtype = 0; ///< all 32 bits
@@ -69,6 +78,8 @@ struct Image {
     /// RULES, "malformed (kernel)"): the first reason, as one sentence. Of programs for other
     /// processors than arm64 only the disagreement with the universal header is told.
     std::optional<std::string> kernel_problem;
+    /// Why dyld would refuse this library although its commands can be believed: the first reason.
+    std::optional<DyldProblem> dyld_problem;
 
     [[nodiscard]] bool is_executable() const;
     [[nodiscard]] bool is_library() const;

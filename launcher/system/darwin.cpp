@@ -217,6 +217,15 @@ public:
         return ::getxattr(path.c_str(), "com.apple.quarantine", nullptr, 0, 0, 0) >= 0;
     }
 
+    bool is_shared_folder(const std::string& path) override {
+        struct statfs raw{};
+        if (::statfs(path.c_str(), &raw) != 0) {
+            return false;
+        }
+        const std::string_view type(static_cast<const char*>(raw.f_fstypename));
+        return type == "virtiofs" || type == "AppleVirtIOFS";
+    }
+
     bool has_capabilities(const std::string&) override { return false; }
 
     int exec(const ExecRequest& request) override {

@@ -147,6 +147,12 @@ public:
         static_cast<void>(path);
         return false;
     }
+    /// True if the folder belongs to the host and is only shared with this guest (macOS:
+    /// statfs(2), virtiofs), or unknown: false.
+    [[nodiscard]] virtual bool is_shared_folder(const std::string& path) {
+        static_cast<void>(path);
+        return false;
+    }
     /// True if the file carries capabilities (Linux: the security.capability attribute).
     [[nodiscard]] virtual bool has_capabilities(const std::string& path) = 0;
 

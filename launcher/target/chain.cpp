@@ -129,6 +129,9 @@ Image make_image(System& system, const std::string& path, const File& file) {
     image.rights = rights_gained(system, path, image.status);
     image.gains_rights = !image.rights.empty();
     image.quarantined = system.is_quarantined(path);
+    if (image.content.is_macho()) {
+        image.real_path = file.real_path().value_or(path);
+    }
     const elf::Facts* elf = image.content.elf();
     if (elf != nullptr && !elf->interpreter.empty()) {
         image.loader_missing = !system.stat(elf->interpreter).has_value();

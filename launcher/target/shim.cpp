@@ -25,6 +25,29 @@ std::string_view published_shim(std::string_view sha256) {
     return {};
 }
 
+namespace {
+
+// The first library that an installed macOS would not find: an absolute path, not weak, outside of
+// the folders whose libraries lie in the shared cache only.
+std::string missing_dependency(System& system, const macho::FileFacts& library) {
+    for (const macho::SliceFacts& slice : library.slices) {
+        if (!slice.image) {
+            continue;
+        }
+        for (const macho::Dependency& needed : slice.image->dependencies) {
+            const bool in_cache =
+                needed.path.starts_with("/usr/lib/") || needed.path.starts_with("/System/");
+            if (!needed.weak && needed.path.starts_with('/') && !in_cache &&
+                !system.stat(needed.path)) {
+                return needed.path;
+            }
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest digest,
                               profile::TrustedFolders& trust) {
     judge::ShimFacts facts{.path = path};
@@ -48,7 +71,9 @@ judge::ShimFacts inspect_shim(System& system, const std::string& path, Digest di
     }
     facts.no_execution = system.forbids_execution(path);
     facts.quarantined = system.is_quarantined(path);
+    facts.on_shared_folder = system.is_shared_folder(path);
     if (const macho::FileFacts* library = facts.content.macho(); library != nullptr) {
+        facts.missing_dependency = missing_dependency(system, *library);
         for (const macho::SliceFacts& slice : library->slices) {
             if (slice.signature && *slice.signature) {
                 facts.pages.push_back(macho::check_pages(**file, slice));

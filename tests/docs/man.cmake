@@ -105,7 +105,7 @@ elseif(CHECK STREQUAL "options")
   same("short option" ${table} ${command_page} in_code in_page)
 
 elseif(CHECK STREQUAL "findings")
-  set(table launcher/judge/judge.cpp)
+  set(table launcher/judge/finding.cpp)
   collect(in_code "case FindingId::[a-z0-9_]+:[ \n]+return \"([a-z0-9-]+)\"" ${table})
   collect_section(in_page "\n\\.It Sy ([a-z0-9-]+)" ${command_page} DIAGNOSTICS)
   same("finding" ${table} ${command_page} in_code in_page)

@@ -69,6 +69,7 @@ struct Section {
     std::string segment;
     std::uint32_t offset = 0;
     std::uint64_t size = 0;
+    std::uint64_t address_more = 0; ///< added to its segment's address
 };
 
 inline std::string name16(std::string name) {
@@ -76,24 +77,49 @@ inline std::string name16(std::string name) {
     return name;
 }
 
-inline std::string segment(const std::string& name, std::uint64_t offset, std::uint64_t size,
-                           const std::vector<Section>& sections = {}) {
-    std::string rest = name16(name);
-    put(rest, 0, 8);
-    put(rest, size, 8);
-    put(rest, offset, 8);
-    put(rest, size, 8);
-    put(rest, 0, 8);
-    put(rest, sections.size(), 4);
+constexpr std::uint64_t kBase = std::uint64_t{1} << 32U; ///< where programs begin in memory
+
+/// A segment with fields of which one may be wrong; absent ones fit the part of the file.
+struct SegmentOptions {
+    std::string name;
+    std::uint64_t offset = 0;
+    std::uint64_t file_size = 0;
+    std::optional<std::uint64_t> address;
+    std::optional<std::uint64_t> size;
+    std::uint32_t most_protection = 7;
+    std::optional<std::uint32_t> protection; ///< __TEXT: r-x, others: r--
+    std::vector<Section> sections;
+};
+
+inline std::string make_segment(const SegmentOptions& options) {
+    const std::uint64_t address = options.address.value_or(kBase + options.offset);
+    std::string rest = name16(options.name);
+    put(rest, address, 8);
+    put(rest, options.size.value_or(options.file_size), 8);
+    put(rest, options.offset, 8);
+    put(rest, options.file_size, 8);
+    put(rest, options.most_protection, 4);
+    put(rest, options.protection.value_or(options.name == "__TEXT" ? 5 : 1), 4);
+    put(rest, options.sections.size(), 4);
     put(rest, 0, 4);
-    for (const Section& one : sections) {
+    for (const Section& one : options.sections) {
         rest += name16(one.name) + name16(one.segment);
-        put(rest, 0, 8);
+        put(rest, address + one.address_more, 8);
         put(rest, one.size, 8);
         put(rest, one.offset, 4);
         rest.append(28, '\0');
     }
     return command(macho::kLcSegment64, rest);
+}
+
+inline std::string segment(const std::string& name, std::uint64_t offset, std::uint64_t size,
+                           const std::vector<Section>& sections = {}) {
+    return make_segment({.name = name, .offset = offset, .file_size = size, .sections = sections});
+}
+
+inline std::string page_zero(std::uint64_t size = kBase) {
+    return make_segment(
+        {.name = "__PAGEZERO", .address = 0, .size = size, .most_protection = 0, .protection = 0});
 }
 
 inline std::string numbers_command(std::uint32_t number, const std::vector<std::uint32_t>& values) {
@@ -104,8 +130,8 @@ inline std::string numbers_command(std::uint32_t number, const std::vector<std::
     return command(number, rest);
 }
 
-inline std::string build_version(std::uint32_t platform) {
-    return numbers_command(macho::kLcBuildVersion, {platform, 0x000d0000, 0x000e0201, 0});
+inline std::string build_version(std::uint32_t platform, std::uint32_t sdk = 0x000e0201) {
+    return numbers_command(macho::kLcBuildVersion, {platform, 0x000d0000, sdk, 0});
 }
 
 struct MachoOptions {
@@ -115,6 +141,7 @@ struct MachoOptions {
     std::uint32_t filetype = macho::kMhExecute;
     std::uint32_t flags = macho::kMhDyldlink | macho::kMhPie;
     std::vector<std::string> commands = {
+        page_zero(),
         segment("__TEXT", 0, 0x4000),
         text_command(macho::kLcLoadDylinker, 12, "/usr/lib/dyld"),
         numbers_command(macho::kLcMain, {0, 0, 0, 0}),

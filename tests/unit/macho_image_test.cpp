@@ -36,6 +36,19 @@ MachoOptions without(std::size_t command) {
     return options;
 }
 
+// Places of the commands of a program that is as it should be.
+constexpr std::size_t kPageZero = 0;
+constexpr std::size_t kText = 1;
+constexpr std::size_t kDylinker = 2;
+constexpr std::size_t kMain = 3;
+constexpr std::size_t kVersion = 4;
+
+MachoOptions instead(std::size_t place, const std::string& command) {
+    MachoOptions options;
+    options.commands.at(place) = command;
+    return options;
+}
+
 std::string problem_of(const MachoOptions& options) {
     const auto image = image_of(options);
     return image ? "" : image.error().message;
@@ -236,7 +249,7 @@ TEST_SUITE("macho.image") {
         huge.commands_size = 0x100001;
         const std::vector<Row> rows{
             {with(tiny), "has a size of 4 bytes"},
-            {with(odd), "load command 5"},
+            {with(odd), "load command 6"},
             {beyond, "beyond the end of the slice at 0x4000"},
             {many, "ends beyond the load commands'"},
             {huge, "at most 0x100000 are believed"},
@@ -270,6 +283,7 @@ TEST_SUITE("macho.image") {
         CHECK(image->rpaths.at(0) == "xxxx");
     }
 
+    // xnu bsd/kern/mach_loader.c parse_machfile, load_segment, load_dylinker, load_machfile.
     TEST_CASE("what the kernel refuses in an arm64 program is told, one thing at a time") {
         MachoOptions unlinked;
         unlinked.flags = kMhPie;
@@ -277,19 +291,63 @@ TEST_SUITE("macho.image") {
         MachoOptions fixed;
         fixed.flags = kMhDyldlink;
         CHECK(says(kernel_problem_of(fixed), "MH_PIE"));
-        CHECK(says(kernel_problem_of(without(1)), "0 dynamic linkers"));
-        CHECK(says(kernel_problem_of(without(2)), "no entry point"));
-        CHECK(kernel_problem_of(without(3)).empty());
+        CHECK(says(kernel_problem_of(without(kDylinker)), "0 dynamic linkers"));
+        CHECK(says(kernel_problem_of(without(kMain)), "no entry point"));
+        CHECK(kernel_problem_of(without(kVersion)).empty());
         CHECK(says(kernel_problem_of(with(build_version(6))), "2 version commands"));
         CHECK(says(kernel_problem_of(with(segment("__DATA", 0x1000, 8))), "16 KiB"));
         CHECK(says(kernel_problem_of(with(text_command(kLcLoadDylinker, 12, "/usr/lib/dyld"))),
                    "2 dynamic linkers"));
+        CHECK(says(kernel_problem_of(with(numbers_command(kLcUnixthread, {6, 68}))),
+                   "2 entry points"));
         MachoOptions intel = fixed;
         intel.cputype = kCpuTypeX86x64;
         CHECK(kernel_problem_of(intel).empty());
         MachoOptions library = fixed;
         library.filetype = kMhDylib;
         CHECK(kernel_problem_of(library).empty());
+    }
+
+    TEST_CASE("the kernel wants dyld's own path, with an end") {
+        CHECK(says(kernel_problem_of(
+                       instead(kDylinker, text_command(kLcLoadDylinker, 12, "/usr/lib/dyld2"))),
+                   "'/usr/lib/dyld2', not"));
+        std::string rest;
+        put(rest, 19, 4); // the text begins at an odd place, so that it fills the command
+        CHECK(says(kernel_problem_of(
+                       instead(kDylinker, command(kLcLoadDylinker, rest + "xxxxxxx/usr/lib/dyld"))),
+                   "runs to the end"));
+    }
+
+    TEST_CASE("one segment maps the header, readable and executable") {
+        CHECK(says(kernel_problem_of(without(kText)), "0 segments map the begin"));
+        CHECK(says(kernel_problem_of(with(segment("__MORE", 0, 0x10))), "2 segments map"));
+        const auto text_with = [](std::uint32_t protection) {
+            return kernel_problem_of(instead(
+                kText,
+                make_segment({.name = "__TEXT", .file_size = 0x4000, .protection = protection})));
+        };
+        CHECK(says(text_with(1), "not readable and executable"));
+        CHECK(says(text_with(4), "not readable and executable"));
+        CHECK(text_with(7).empty());
+        CHECK(kernel_problem_of(with(segment("__EMPTY", 0, 0))).empty());
+    }
+
+    TEST_CASE("the first 4 GiB of memory are kept free") {
+        CHECK(says(kernel_problem_of(without(kPageZero)), "__PAGEZERO"));
+        CHECK(says(kernel_problem_of(instead(kPageZero, page_zero(kBase - 1))), "__PAGEZERO"));
+        CHECK(kernel_problem_of(instead(kPageZero, page_zero(kBase + 1))).empty());
+        CHECK(says(kernel_problem_of(instead(kPageZero, make_segment({.name = "__PAGEZERO",
+                                                                      .address = 0,
+                                                                      .size = kBase,
+                                                                      .most_protection = 1,
+                                                                      .protection = 0}))),
+                   "__PAGEZERO"));
+    }
+
+    TEST_CASE("a segment command of the other word size is refused") {
+        CHECK(says(kernel_problem_of(with(command(kLcSegment, std::string(48, '\0')))),
+                   "other word size"));
     }
 
     TEST_CASE("every prefix of a program is answered as damage") {

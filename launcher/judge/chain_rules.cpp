@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+//
+// What the way to the image says: programs that start another one, stand-ins of macOS, and shells
+// (injection-rules 4.1 and table 6.2).
+#include "judge/rule_parts.hpp"
+#include "judge/rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace metalrun::judge {
+
+namespace rule {
+
+namespace {
+
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string image_name(const Question& q) {
+    const target::Image* image = image_of(q);
+    return image != nullptr ? target::base_name(image->path) : std::string{};
+}
+
+} // namespace
+
+Found chain_problem(const Question& q) {
+    return q.chain.problem;
+}
+
+namespace {
+
+// Programs that become or start another one: with stock children the shim stays behind in them,
+// and those of macOS drop the variable before they do.
+Found starter(const Question& q) {
+    static constexpr std::array<std::string_view, 27> kStarters{
+        "arch",         "caffeinate", "chroot", "doas",   "env",    "ionice",  "launchctl",
+        "login",        "nice",       "nohup",  "open",   "script", "setpriv", "setsid",
+        "sandbox-exec", "screen",     "ssh",    "stdbuf", "su",     "sudo",    "taskset",
+        "time",         "timeout",    "tmux",   "xargs",  "xcrun",  "watch"};
+    const std::string name = image_name(q);
+    if (!is_one_of(kStarters, name) || starts_as_script(q)) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(
+        Step::target, Outcome::stripped, FindingId::starts_elsewhere,
+        format("{} starts another program, and the shim would stay behind in it", target_name(q)));
+    finding.help = format("put it in front: {} metalrun -- PROGRAM", name);
+    return finding;
+}
+
+} // namespace
+
+Found starts_elsewhere(const Question& q) {
+    const bool inherits = q.plan.children.value != profile::Children::stock;
+    if (inherits && !is_system_program(q)) {
+        return std::nullopt;
+    }
+    if (!q.chain.passes_env) {
+        return starter(q);
+    }
+    Finding finding =
+        error_at(Step::target, Outcome::stripped, FindingId::starts_elsewhere,
+                 format("{} starts its interpreter through env with options that are not followed: "
+                        "the shim would stay behind in env",
+                        quote(q.chain.path)));
+    finding.help = is_system_program(q)
+                       ? "start the interpreter itself: metalrun -- INTERPRETER SCRIPT"
+                       : "use '--children inherit', or start the interpreter itself";
+    return finding;
+}
+
+// The tools that xcode-select(1) puts in /usr/bin: each asks for the developer folder and starts
+// the real one, without the variable.
+Found xcode_stub(const Question& q) {
+    static constexpr std::array<std::string_view, 17> kStubs{
+        "ar",   "c++",  "cc",      "clang", "clang++", "g++",   "gcc",    "git",       "ld",
+        "lldb", "make", "python3", "pip3",  "strip",   "swift", "swiftc", "xcodebuild"};
+    const target::Image* image = image_of(q);
+    const std::string name = image_name(q);
+    if (image == nullptr || !is_system_program(q) || !image->path.starts_with("/usr/bin/") ||
+        !is_one_of(kStubs, name)) {
+        return std::nullopt;
+    }
+    Finding finding =
+        error_at(Step::target, Outcome::stripped, FindingId::xcode_stub,
+                 format("{} is a stand-in of macOS that starts the real tool without the shim",
+                        target_name(q)));
+    finding.help = format("'xcrun --find {}' names the real one; start that", name);
+    return finding;
+}
+
+// The program of a Python framework starts Resources/Python.app in its place (CPython
+// Mac/Tools/pythonw.c): with stock children the shim has left the environment by then.
+Found python_stub(const Question& q) {
+    const target::Image* image = image_of(q);
+    if (image == nullptr || q.host.kernel != HostFacts::Kernel::darwin) {
+        return std::nullopt;
+    }
+    const std::string& path = image->real_path.empty() ? image->path : image->real_path;
+    const bool is_stub = path.find("/Python.framework/Versions/") != std::string::npos &&
+                         target::base_name(path).starts_with("python") &&
+                         path.find("/Resources/Python.app/") == std::string::npos;
+    if (!is_stub) {
+        return std::nullopt;
+    }
+    const std::string sentence =
+        format("{} starts Python.app of its framework in its place", target_name(q));
+    if (q.plan.children.value != profile::Children::stock) {
+        return remark(FindingId::python_stub, Severity::note, sentence);
+    }
+    Finding finding = error_at(Step::target, Outcome::stripped, FindingId::python_stub,
+                               format("{}, which would run without the shim", sentence));
+    finding.facts.push_back(format("it lies at {}", quote(path)));
+    finding.help = "use '--children inherit', or start Resources/Python.app/Contents/MacOS/Python "
+                   "of the framework";
+    return finding;
+}
+
+// The shim is for one program; in a shell it would go to every program of a session.
+Found login_shell(const Question& q) {
+    static constexpr std::array<std::string_view, 10> kShells{"ash", "bash", "csh", "dash", "fish",
+                                                              "ksh", "nu",   "sh",  "tcsh", "zsh"};
+    const bool asked = q.plan.children.value != profile::Children::stock &&
+                       q.plan.children.origin == "command line";
+    if (!q.arguments || asked || starts_as_script(q) || !is_one_of(kShells, image_name(q))) {
+        return std::nullopt;
+    }
+    const bool has_work =
+        std::any_of(q.arguments->begin(), q.arguments->end(), [](const std::string& argument) {
+            return !argument.starts_with('-') || argument == "-c" || argument == "-s";
+        });
+    if (has_work) {
+        return std::nullopt;
+    }
+    Finding finding =
+        error_at(Step::target, Outcome::stripped, FindingId::login_shell,
+                 format("{} is a shell for people: a session keeps running stock", target_name(q)));
+    finding.help = "start the program that computes, or ask for it with '--children inherit'";
+    return finding;
+}
+
+// --- information --------------------------------------------------------------------------------
+
+Found env_resolved(const Question& q) {
+    if (q.chain.arguments.empty() || q.chain.links.empty()) {
+        return std::nullopt;
+    }
+    return remark(FindingId::env_resolved, Severity::note,
+                  format("{} names its interpreter through env; {} is started directly",
+                         quote(q.chain.links.front().path), quote(q.chain.path)));
+}
+
+Found bundle_resolved(const Question& q) {
+    if (q.chain.links.empty() || q.chain.links.front().kind != target::LinkKind::bundle) {
+        return std::nullopt;
+    }
+    return remark(FindingId::bundle_resolved, Severity::note,
+                  format("{} is a bundle; its main executable is {}",
+                         quote(q.chain.links.front().path), target_name(q)));
+}
+
+} // namespace rule
+
+} // namespace metalrun::judge

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+//
+// The rules about the way to the image, the environment and the boot arguments of a Mac, each on
+// both sides.
+#include "judge_case.hpp"
+
+using namespace metalrun;
+using namespace metalrun::test;
+
+namespace {
+
+// The program lies at this path of the judged machine.
+Case at(const std::string& path) {
+    Case changed;
+    changed.host.source = HostFacts::Source::machine;
+    changed.chain.path = path;
+    changed.chain.image->path = path;
+    return changed;
+}
+
+} // namespace
+
+TEST_SUITE("judge.chain") {
+    TEST_CASE("what lies on the system volume belongs to macOS, whatever its signature says") {
+        for (const char* path : {"/bin/ls", "/usr/libexec/x", "/System/Library/x", "/sbin/mount"}) {
+            check_refused(at(path), FindingId::platform_binary, Outcome::stripped);
+        }
+        for (const char* path : {"/usr/local/bin/llama-server", "/opt/homebrew/bin/x", "/binary"}) {
+            CHECK(at(path).verdict().decision == Decision::inject);
+        }
+        Case elsewhere = at("/usr/bin/llama-server"); // a path of the machine that judges
+        elsewhere.host.source = HostFacts::Source::file;
+        CHECK(elsewhere.verdict().decision == Decision::inject);
+        elsewhere.chain.image->elsewhere = true; // a path of the judged machine
+        check_refused(elsewhere, FindingId::platform_binary, Outcome::stripped);
+    }
+
+    TEST_CASE("a link's target counts, not where the link lies") {
+        Case linked = at("/opt/homebrew/bin/tool");
+        linked.chain.image->real_path = "/usr/bin/tool";
+        check_refused(linked, FindingId::platform_binary, Outcome::stripped);
+    }
+
+    TEST_CASE("macOS's own arm64e programs run before 26, others do not") {
+        Case changed = at("/bin/ls");
+        changed.host.os = "15.5";
+        changed.set_slices({slice_of("arm64e", macho::kMhExecute, 0x2)});
+        CHECK_FALSE(changed.has(FindingId::arm64e_not_allowed));
+        changed.chain.image->path = "/opt/ls";
+        CHECK(changed.has(FindingId::arm64e_not_allowed));
+        changed.host.boot_arguments = {"-arm64e_preview_abi"};
+        CHECK_FALSE(changed.has(FindingId::arm64e_not_allowed));
+    }
+
+    TEST_CASE("a script in a shell of macOS names the script and the remedy inside it") {
+        Case changed = at("/bin/sh");
+        changed.chain.links = {{.path = "/prog", .line = {}, .kind = target::LinkKind::script},
+                               {.path = "/bin/sh", .line = {}}};
+        const auto verdict = changed.verdict();
+        REQUIRE(verdict.deciding() != nullptr);
+        CHECK(verdict.deciding()->message.find("'/prog' runs in '/bin/sh'") == 0);
+        CHECK(verdict.deciding()->help.find("exec metalrun -- ") != std::string::npos);
+    }
+
+    TEST_CASE("programs that start another one are refused, unless children inherit") {
+        Case changed = at("/opt/homebrew/bin/nohup");
+        check_refused(changed, FindingId::starts_elsewhere, Outcome::stripped);
+        CHECK(changed.verdict().deciding()->help == "put it in front: nohup metalrun -- PROGRAM");
+        changed.plan.children.value = profile::Children::inherit;
+        CHECK_FALSE(changed.has(FindingId::starts_elsewhere));
+    }
+
+    TEST_CASE("macOS's own starters are refused even if children inherit: they drop the variable") {
+        Case changed = at("/usr/bin/nohup");
+        changed.plan.children.value = profile::Children::inherit;
+        check_refused(changed, FindingId::starts_elsewhere, Outcome::stripped);
+    }
+
+    TEST_CASE("stand-ins for developer tools") {
+        check_refused(at("/usr/bin/python3"), FindingId::xcode_stub, Outcome::stripped);
+        CHECK_FALSE(at("/opt/homebrew/bin/python3").has(FindingId::xcode_stub));
+        CHECK_FALSE(at("/usr/bin/perl").has(FindingId::xcode_stub));
+    }
+
+    TEST_CASE("the program of a Python framework starts Python.app in its place") {
+        const std::string folder = "/opt/Python.framework/Versions/3.13/";
+        Case changed = at(folder + "bin/python3.13");
+        check_refused(changed, FindingId::python_stub, Outcome::stripped);
+        changed.plan.children.value = profile::Children::inherit;
+        CHECK(changed.verdict().decision == Decision::inject);
+        CHECK(changed.has(FindingId::python_stub));
+        CHECK_FALSE(
+            at(folder + "Resources/Python.app/Contents/MacOS/Python").has(FindingId::python_stub));
+        CHECK_FALSE(at("/opt/uv/python/bin/python3.13").has(FindingId::python_stub));
+    }
+
+    TEST_CASE("a shell for people is refused unless it was asked for") {
+        Case changed = at("/opt/homebrew/bin/fish");
+        CHECK_FALSE(changed.has(FindingId::login_shell)); // nothing is known of its arguments
+        changed.arguments = std::vector<std::string>{};
+        check_refused(changed, FindingId::login_shell, Outcome::stripped);
+        changed.arguments = {"-l"};
+        check_refused(changed, FindingId::login_shell, Outcome::stripped);
+        for (const std::vector<std::string>& work :
+             {std::vector<std::string>{"-c", "llama-server"}, {"script.fish"}, {"-s"}}) {
+            changed.arguments = work;
+            CHECK_FALSE(changed.has(FindingId::login_shell));
+        }
+        changed.arguments = {"-l"};
+        changed.plan.children = {.value = profile::Children::inherit, .origin = "profile"};
+        CHECK(changed.has(FindingId::login_shell));
+        changed.plan.children.origin = "command line";
+        CHECK_FALSE(changed.has(FindingId::login_shell));
+    }
+
+    TEST_CASE("a bundle is named") {
+        Case changed = at("/Applications/X.app/Contents/MacOS/X");
+        changed.chain.links = {
+            {.path = "/Applications/X.app", .line = {}, .kind = target::LinkKind::bundle}};
+        CHECK(changed.has(FindingId::bundle_resolved));
+        CHECK(changed.verdict().decision == Decision::inject);
+    }
+
+    TEST_CASE("what the session set is told, what another metalrun set is not") {
+        Case changed;
+        CHECK_FALSE(changed.has(FindingId::session_polluted));
+        CHECK_FALSE(changed.has(FindingId::ld_preload_ignored));
+        changed.insertion.is_session_wide = true;
+        changed.insertion.has_ld_preload = true;
+        CHECK(changed.has(FindingId::session_polluted));
+        CHECK(changed.has(FindingId::ld_preload_ignored));
+        CHECK(changed.verdict().decision == Decision::inject);
+    }
+
+    TEST_CASE("entitlements whose two forms differ") {
+        Case changed;
+        CHECK_FALSE(changed.has(FindingId::entitlements_disagree));
+        changed.signature().entitlements.disagree = true;
+        CHECK(changed.has(FindingId::entitlements_disagree));
+    }
+
+    TEST_CASE("without enforcement neither the hardened runtime nor library validation counts") {
+        Case changed;
+        changed.signature().directories.front().flags = kHardened | 0x2000;
+        check_refused(changed, FindingId::hardened_runtime, Outcome::stripped);
+        changed.host.boot_arguments = {"amfi_get_out_of_my_way=0"};
+        check_refused(changed, FindingId::hardened_runtime, Outcome::stripped);
+        changed.host.boot_arguments = {"amfi_get_out_of_my_way=1"};
+        CHECK(changed.verdict().decision == Decision::inject);
+        CHECK(changed.verdict().outcome == Outcome::loads);
+        CHECK(changed.has(FindingId::hardened_runtime));
+        CHECK(changed.has(FindingId::library_validation));
+        CHECK(changed.has(FindingId::boot_argument));
+    }
+
+    TEST_CASE("a library on a folder of the host, one that is too new, one that lacks another") {
+        Case changed;
+        changed.shim.on_shared_folder = true;
+        CHECK(changed.has(FindingId::shim_on_shared_folder));
+        CHECK(changed.verdict().decision == Decision::inject);
+
+        Case newer;
+        newer.library().slices.front().image->versions.front().minos = "27.0";
+        check_uncertain(newer, FindingId::shim_platform, Outcome::killed, Decision::refuse);
+        newer.host.os = "27.1";
+        CHECK_FALSE(newer.has(FindingId::shim_platform));
+
+        Case lacking;
+        lacking.shim.missing_dependency = "/opt/lib/absent.dylib";
+        lacking.host.source = HostFacts::Source::file; // another machine may have it
+        CHECK_FALSE(lacking.has(FindingId::shim_missing));
+        lacking.host.source = HostFacts::Source::machine;
+        check_refused(lacking, FindingId::shim_missing, Outcome::killed);
+    }
+}
