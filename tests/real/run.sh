@@ -41,12 +41,13 @@ package_folder() {
     echo "$folder/$key"
 }
 
-# The file of PATH in folder DIR; ARCHIVE!MEMBER is a member of a tar archive, extracted on first use.
+# The file of PATH in folder DIR; ARCHIVE!MEMBER is a member of a tar archive, which is
+# extracted on first use.
 real_file() {
     local archive=$1/${2%%!*} member=${2#*!}
     if [ "$2" != "$member" ] && [ ! -e "$archive.d/$member" ]; then
         mkdir -p "$archive.d"
-        tar -xf "$archive" -C "$archive.d" --no-same-owner --warning=no-unknown-keyword "$member" || return 1
+        tar -xf "$archive" -C "$archive.d" --no-same-owner --warning=no-unknown-keyword || return 1
     fi
     [ "$2" = "$member" ] && echo "$archive" || echo "$archive.d/$member"
 }
