@@ -2,6 +2,7 @@
 #include "commands/check.hpp"
 
 #include "commands/prepare.hpp"
+#include "macho/format.hpp"
 #include "profile/host_facts.hpp"
 #include "report/check_report.hpp"
 #include "report/text.hpp"
@@ -65,9 +66,13 @@ judge::ShimFacts standard_shim(bool universal) {
     shim.status.kind = FileKind::regular;
     macho::FileFacts file{.container =
                               universal ? macho::Container::universal : macho::Container::thin};
-    for (const char* name : {"arm64", "arm64e", "x86_64"}) {
-        if (!universal && std::string_view(name) != "arm64") {
-            continue;
+    for (const auto& [cputype, cpusubtype] :
+         {std::pair(macho::kCpuTypeArm64, macho::kCpuSubtypeArm64All),
+          std::pair(macho::kCpuTypeArm64,
+                    macho::kCpuSubtypeArm64e | macho::kCpuSubtypeArm64eVersioned),
+          std::pair(macho::kCpuTypeX86x64, macho::kCpuSubtypeX86All)}) {
+        if (!universal && !file.slices.empty()) {
+            break;
         }
         macho::Image image;
         image.filetype = 6;
@@ -77,8 +82,11 @@ judge::ShimFacts standard_shim(bool universal) {
             {.platform = 1, .platform_name = "macOS", .minos = "13.0", .sdk = "13.0"});
         macho::CodeSignature signature;
         signature.directories.emplace_back();
-        file.slices.push_back(
-            {.name = name, .image = std::move(image), .signature = std::move(signature)});
+        file.slices.push_back({.cputype = cputype,
+                               .cpusubtype = cpusubtype,
+                               .name = macho::architecture_name(cputype, cpusubtype),
+                               .image = std::move(image),
+                               .signature = std::move(signature)});
     }
     shim.content.parsed = target::MachoResult(std::move(file));
     return shim;

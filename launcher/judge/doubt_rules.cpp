@@ -12,16 +12,34 @@ namespace metalrun::judge {
 
 namespace rule {
 
+namespace {
+
+// Where every sandboxed program may map libraries from (injection-rules 3.6). A name without a
+// folder stands for a library that is not at hand here.
+bool is_open_to_sandboxes(std::string_view path) {
+    return path.find('/') == std::string_view::npos || path.starts_with("/System/") ||
+           path.starts_with("/Library/") || path.starts_with("/usr/lib/");
+}
+
+} // namespace
+
+// What the sandbox hides, dyld cannot load: without library validation that ends the program.
 Found app_sandbox(const Question& q) {
     constexpr std::string_view kKey = "com.apple.security.app-sandbox";
     const macho::CodeSignature* signature = target_signature(q);
     if (signature == nullptr || !signature->entitlements.is_true(kKey)) {
         return std::nullopt;
     }
+    const bool readable = q.shim == nullptr || is_open_to_sandboxes(q.shim->path);
     Finding finding = uncertain(
-        Outcome::stripped, FindingId::app_sandbox,
+        readable || signature->has_library_validation() ? Outcome::stripped : Outcome::killed,
+        FindingId::app_sandbox,
         format("{} is sandboxed: the library must lie where it may read", target_name(q)));
     finding.facts.push_back(entitlement_fact(*signature, kKey));
+    if (!readable) {
+        finding.facts.push_back(format("{} lies outside of the folders that every sandbox may read",
+                                       quote(q.shim->path)));
+    }
     finding.help =
         "put the library inside the app's container, or re-sign your own copy without it";
     return finding;

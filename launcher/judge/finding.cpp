@@ -1,7 +1,96 @@
 // SPDX-License-Identifier: MIT
 #include "judge/finding.hpp"
 
+#include <array>
+
 namespace metalrun::judge {
+
+// The ids of a gate stand together (finding.hpp), but for those that are named here.
+Gate gate_of(FindingId id) { // NOLINT(readability-function-size): one line an id
+    switch (id) {
+    case FindingId::set_id:
+    case FindingId::platform_binary:
+    case FindingId::xcode_stub:
+    case FindingId::encrypted:
+    case FindingId::restrict_segment:
+    case FindingId::restrict_flag:
+    case FindingId::hardened_runtime:
+    case FindingId::static_program:
+    case FindingId::app_sandbox:
+    case FindingId::unusual_entitlement:
+    case FindingId::enhanced_security:
+        return Gate::honour;
+    case FindingId::library_validation:
+    case FindingId::library_constraint:
+    case FindingId::shim_missing:
+    case FindingId::shim_not_a_library:
+    case FindingId::shim_architecture:
+    case FindingId::shim_writable_by_others:
+    case FindingId::shim_path:
+    case FindingId::shim_checksum:
+    case FindingId::shim_platform:
+    case FindingId::shim_unsigned:
+    case FindingId::shim_bad_signature:
+    case FindingId::shim_quarantined:
+    case FindingId::shim_on_shared_folder:
+        return Gate::accept;
+    case FindingId::starts_elsewhere:
+    case FindingId::python_stub:
+    case FindingId::login_shell:
+    case FindingId::child_would_die:
+    case FindingId::shim_foreign:
+    case FindingId::unsafe:
+    case FindingId::blocked:
+    case FindingId::no_benefit:
+    case FindingId::untested:
+        return Gate::effect;
+    case FindingId::target_not_found:
+    case FindingId::target_not_executable:
+    case FindingId::not_a_program:
+    case FindingId::script_without_interpreter_line:
+    case FindingId::script_interpreter_missing:
+    case FindingId::script_interpreter_is_script:
+    case FindingId::script_line_too_long:
+    case FindingId::script_line_crlf:
+    case FindingId::malformed:
+    case FindingId::wrong_platform:
+    case FindingId::arm64e_not_allowed:
+    case FindingId::not_executable:
+    case FindingId::wrong_architecture:
+    case FindingId::loader_missing:
+    case FindingId::unsigned_code:
+    case FindingId::bad_signature:
+    case FindingId::launch_constraint:
+    case FindingId::quarantined:
+        return Gate::launch;
+    case FindingId::env_resolved:
+    case FindingId::bundle_resolved:
+    case FindingId::slice_pinned:
+    case FindingId::rosetta:
+    case FindingId::entitlements_disagree:
+    case FindingId::shim_known:
+    case FindingId::inherited_insertion:
+    case FindingId::inherited_empty_element:
+    case FindingId::ld_preload_ignored:
+    case FindingId::session_polluted:
+    case FindingId::not_a_guest:
+    case FindingId::not_apple_silicon:
+    case FindingId::sip_off:
+    case FindingId::guest_os_untested:
+    case FindingId::boot_argument:
+    case FindingId::stock_asked:
+    case FindingId::profile_stock:
+    case FindingId::quirk_applied:
+        return Gate::none;
+    }
+    return Gate::none;
+}
+
+std::string_view to_string(Gate gate) {
+    static constexpr std::array<std::string_view, 5> kNames{"launch", "honour", "accept", "effect",
+                                                            "none"};
+    return kNames.at(static_cast<std::size_t>(gate));
+}
 
 // One line an id: a switch warns of an id without a name.
 std::string_view to_string(FindingId id) { // NOLINT(readability-function-size)

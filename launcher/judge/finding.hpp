@@ -95,6 +95,20 @@ enum class FindingId : std::uint8_t {
 
 enum class Severity : std::uint8_t { note, warning, error };
 
+/// What an insertion has to pass, in this order; a failure at one makes the later ones void.
+enum class Gate : std::uint8_t {
+    launch, ///< the file runs at all
+    honour, ///< the loader reads the variable
+    accept, ///< the loader takes the library
+    effect, ///< it is in the process that computes
+    none,   ///< says nothing about an insertion
+};
+
+/// Where a finding of this id stops an insertion, or makes it doubtful.
+[[nodiscard]] Gate gate_of(FindingId id);
+
+[[nodiscard]] std::string_view to_string(Gate gate);
+
 /// Which step of the decision a finding can decide, in the order in which they are asked.
 enum class Step : std::uint8_t {
     launch,    ///< the target cannot start at all

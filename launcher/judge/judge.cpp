@@ -15,27 +15,51 @@ bool decides(const Finding& finding) {
     return finding.step != Step::none;
 }
 
-// The outcome of an insertion by hand does not depend on what was asked for, only on the files: the
-// first finding that stops it, in the order of the decision.
-Outcome predict(const std::vector<Finding>& findings) {
-    for (const Finding& finding : findings) {
-        if (finding.severity == Severity::error && finding.step != Step::uncertain &&
-            finding.outcome != Outcome::loads) {
-            return finding.outcome;
-        }
-    }
-    const bool uncertain =
-        std::any_of(findings.begin(), findings.end(),
-                    [](const Finding& finding) { return finding.step == Step::uncertain; });
-    return uncertain ? Outcome::uncertain : Outcome::loads;
+// The first error that stops an insertion at this gate, or null.
+const Finding* stopped_at(Gate gate, const std::vector<Finding>& findings) {
+    const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+        return finding.severity == Severity::error && finding.step != Step::uncertain &&
+               finding.outcome != Outcome::loads && gate_of(finding.id) == gate;
+    });
+    return found == findings.end() ? nullptr : &*found;
 }
 
-// The worst that any uncertain finding can come to.
-Outcome worst_of(const std::vector<Finding>& findings) {
-    const bool kills = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
-        return finding.step == Step::uncertain && finding.outcome == Outcome::killed;
+bool is_doubtful(const std::vector<Finding>& findings, Gate gate) {
+    return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+        return finding.step == Step::uncertain && gate_of(finding.id) == gate;
     });
-    return kills ? Outcome::killed : Outcome::stripped;
+}
+
+struct Prediction {
+    Outcome outcome = Outcome::loads;
+    std::optional<Outcome> worst;
+};
+
+// The outcome of an insertion by hand does not depend on what was asked for, only on the files: it
+// is decided by the first gate that is not passed. A library that would end the process does so
+// only if the loader reads the variable.
+Prediction predict(const std::vector<Finding>& findings) {
+    for (const Gate gate : {Gate::launch, Gate::honour, Gate::accept, Gate::effect}) {
+        const Finding* stop = stopped_at(gate, findings);
+        if (stop == nullptr) {
+            continue;
+        }
+        if (gate == Gate::accept && stop->outcome == Outcome::killed &&
+            is_doubtful(findings, Gate::honour)) {
+            return {.outcome = Outcome::uncertain, .worst = Outcome::killed};
+        }
+        return {.outcome = stop->outcome};
+    }
+    const auto is_uncertain = [](const Finding& finding) {
+        return finding.step == Step::uncertain;
+    };
+    if (std::none_of(findings.begin(), findings.end(), is_uncertain)) {
+        return {};
+    }
+    const bool kills = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+        return is_uncertain(finding) && finding.outcome == Outcome::killed;
+    });
+    return {.outcome = Outcome::uncertain, .worst = kills ? Outcome::killed : Outcome::stripped};
 }
 
 Decision decide(const Finding& first, const launch::Plan& plan, const Verdict& verdict) {
@@ -115,10 +139,9 @@ Verdict judge(const Question& question) {
     }
     std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.step < b.step; });
-    verdict.outcome = predict(verdict.findings);
-    if (verdict.outcome == Outcome::uncertain) {
-        verdict.worst = worst_of(verdict.findings);
-    }
+    const Prediction prediction = predict(verdict.findings);
+    verdict.outcome = prediction.outcome;
+    verdict.worst = prediction.worst;
     verdict.decision = Decision::inject;
     if (!verdict.findings.empty() && decides(verdict.findings.front())) {
         verdict.decision = decide(verdict.findings.front(), question.plan, verdict);

@@ -6,6 +6,7 @@
 #include "judge/rule_parts.hpp"
 #include "judge/rules.hpp"
 #include "macho/format.hpp"
+#include "macho/grading.hpp"
 
 #include <utility>
 
@@ -19,7 +20,16 @@ namespace {
 // there is (xnu-11417 kern_exec.c exec_mach_imgact), but for one boot argument.
 bool is_refused_arm64e(const Question& q, const macho::SliceFacts* slice) {
     return slice != nullptr && slice->name == "arm64e" && !is_macos(q, ">=26") &&
-           !is_system_program(q) && !has_boot_argument(q.host, "-arm64e_preview_abi");
+           !is_system_program(q) && !has_boot_argument(q.host, kArm64ePreview);
+}
+
+// What the library would do to the program under Rosetta, if it were inserted by hand.
+Outcome translated_outcome(const Question& q) {
+    const macho::FileFacts* library = shim_macho(q);
+    return library != nullptr &&
+                   macho::library_slice(*library, macho::Process::x86_64, grading_of(q)) == nullptr
+               ? Outcome::killed
+               : Outcome::loads;
 }
 
 } // namespace
@@ -72,9 +82,11 @@ Found macho_wrong_architecture(const Question& q) {
     }
     // Translated by Rosetta, an Intel program starts, but stock unless it was asked for.
     const bool translates = slice == nullptr && !q.plan.arch && has_slice(*file, "x86_64");
+    const Outcome outcome = translates       ? translated_outcome(q)
+                            : refused_arm64e ? Outcome::killed
+                                             : Outcome::no_start;
     Finding finding =
-        error_at(translates ? Step::target : Step::launch,
-                 translates ? Outcome::stripped : Outcome::no_start, FindingId::wrong_architecture,
+        error_at(translates ? Step::target : Step::launch, outcome, FindingId::wrong_architecture,
                  format("{} has no arm64 slice", target_name(q)));
     finding.facts.push_back(format("slices: {}", slice_names(*file)));
     finding.help = translates ? "use an arm64 build; '--arch x86_64' starts it translated"
@@ -88,7 +100,7 @@ Found arm64e_not_allowed(const Question& q) {
         return std::nullopt;
     }
     Finding finding =
-        error_at(Step::launch, Outcome::no_start, FindingId::arm64e_not_allowed,
+        error_at(Step::launch, Outcome::killed, FindingId::arm64e_not_allowed,
                  format("{} is arm64e only: macOS before 26 runs no arm64e programs but "
                         "Apple's own",
                         target_name(q)));

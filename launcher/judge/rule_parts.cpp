@@ -36,6 +36,14 @@ bool is_macos(const Question& q, std::string_view range) {
            profile::covers_os(std::string(range), q.host.os).value_or(false);
 }
 
+macho::Grading grading_of(const Question& q) {
+    if (is_macos(q, ">=26")) {
+        return macho::Grading::since_26;
+    }
+    const bool grades_arm64e = is_macos(q, ">=14.4") || has_boot_argument(q.host, kArm64ePreview);
+    return grades_arm64e ? macho::Grading::since_14_4 : macho::Grading::before_14_4;
+}
+
 bool has_boot_argument(const HostFacts& host, std::string_view name) {
     return std::any_of(
         host.boot_arguments.begin(), host.boot_arguments.end(), [&](std::string_view argument) {

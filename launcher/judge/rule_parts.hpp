@@ -4,6 +4,7 @@
 #pragma once
 
 #include "judge/judge.hpp"
+#include "macho/grading.hpp"
 #include "report/text.hpp"
 
 #include <algorithm>
@@ -16,6 +17,9 @@ namespace metalrun::judge::rule {
 
 using text::format;
 using text::quote;
+
+/// The boot argument that lets everybody's arm64e code run before macOS 26.
+inline constexpr std::string_view kArm64ePreview = "-arm64e_preview_abi";
 
 inline constexpr std::string_view kStockHelp = "to start it without the shim, use '--stock'";
 
@@ -122,6 +126,9 @@ inline const macho::Image* target_image(const Question& q) {
 /// True if the host is a macOS of this range ("14.4", ">=26", "13..15"); an unknown version is of
 /// none.
 [[nodiscard]] bool is_macos(const Question& q, std::string_view range);
+
+/// How this host's kernel and dyld grade slices; of an unknown version as the oldest does.
+[[nodiscard]] macho::Grading grading_of(const Question& q);
 
 /// True if the kernel was started with this argument, as `name` or `name=` and anything but 0.
 [[nodiscard]] bool has_boot_argument(const HostFacts& host, std::string_view name);

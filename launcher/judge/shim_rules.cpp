@@ -4,6 +4,7 @@
 #include "judge/rule_parts.hpp"
 #include "judge/rules.hpp"
 #include "macho/format.hpp"
+#include "macho/grading.hpp"
 #include "profile/values.hpp"
 
 #include <algorithm>
@@ -46,17 +47,19 @@ bool is_library(const target::Content& content) {
                                           });
 }
 
-// dyld GradedArchitectures: an arm64e process takes nothing but arm64e; an arm64 process takes
-// arm64, and arm64e, too, from a third party since macOS 14.4.
 Found shim_slice_missing(const Question& q) {
     const macho::FileFacts* library = shim_macho(q);
-    const macho::SliceFacts* process = target_slice(q);
-    if (library == nullptr || process == nullptr || has_slice(*library, process->name)) {
+    const macho::SliceFacts* slice = target_slice(q);
+    if (library == nullptr || slice == nullptr) {
+        return std::nullopt;
+    }
+    const auto process = macho::process_of(*slice, grading_of(q));
+    if (!process || macho::library_slice(*library, *process, grading_of(q)) != nullptr) {
         return std::nullopt;
     }
     Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_architecture,
                                format("{} ({}) cannot load the shim {} ({})", target_name(q),
-                                      process->name, quote(q.shim->path), slice_names(*library)));
+                                      slice->name, quote(q.shim->path), slice_names(*library)));
     finding.help = "name a library that has this architecture with '--shim FILE'";
     return finding;
 }
@@ -123,6 +126,30 @@ std::optional<Finding> shim_missing(const Question& q) {
     return finding;
 }
 
+namespace {
+
+// The shape that dyld refuses, of the slice that it would take; null: none.
+const std::string* refused_by_dyld(const Question& q) {
+    const macho::FileFacts* library = shim_macho(q);
+    if (library == nullptr) {
+        return nullptr;
+    }
+    if (library->dyld_problem && is_macos(q, ">=26")) {
+        return &*library->dyld_problem;
+    }
+    const macho::SliceFacts* slice = target_slice(q);
+    const auto process = slice != nullptr ? macho::process_of(*slice, grading_of(q)) : std::nullopt;
+    const macho::SliceFacts* taken =
+        process ? macho::library_slice(*library, *process, grading_of(q)) : nullptr;
+    if (taken == nullptr || !taken->image || !taken->image->dyld_problem) {
+        return nullptr;
+    }
+    const macho::DyldProblem& problem = *taken->image->dyld_problem;
+    return problem.before_15_4 || is_macos(q, ">=15.4") ? &problem.message : nullptr;
+}
+
+} // namespace
+
 std::optional<Finding> shim_not_a_library(const Question& q) {
     if (q.shim == nullptr || q.shim->open_error != 0) {
         return std::nullopt;
@@ -143,6 +170,10 @@ std::optional<Finding> shim_not_a_library(const Question& q) {
     }
     if (!is_library(q.shim->content)) {
         finding.message = format("the shim {} is not a shared library", quote(q.shim->path));
+        return finding;
+    }
+    if (const std::string* why = refused_by_dyld(q); why != nullptr) {
+        finding.message = format("dyld would refuse the shim {}: {}", quote(q.shim->path), *why);
         return finding;
     }
     return std::nullopt;

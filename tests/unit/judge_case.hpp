@@ -22,7 +22,13 @@ using judge::Outcome;
 
 inline macho::SliceFacts slice_of(const std::string& name, std::uint32_t filetype,
                                   std::uint32_t flags) {
-    macho::SliceFacts slice{.name = name};
+    const bool is_intel = name == "x86_64";
+    macho::SliceFacts slice{.cputype = is_intel ? macho::kCpuTypeX86x64 : macho::kCpuTypeArm64,
+                            .cpusubtype = is_intel           ? macho::kCpuSubtypeX86All
+                                          : name == "arm64e" ? macho::kCpuSubtypeArm64e |
+                                                                   macho::kCpuSubtypeArm64eVersioned
+                                                             : macho::kCpuSubtypeArm64All,
+                            .name = name};
     macho::Image image;
     image.filetype = filetype;
     image.filetype_name = filetype == macho::kMhExecute ? "executable" : "library";

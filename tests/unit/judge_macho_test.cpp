@@ -44,7 +44,8 @@ TEST_SUITE("judge.macho") {
     TEST_CASE("an Intel program is refused, and started translated when asked") {
         Case changed;
         changed.set_slices({slice_of("x86_64", macho::kMhExecute, 0)});
-        check_refused(changed, FindingId::wrong_architecture, Outcome::stripped);
+        // By hand it would start translated, where the arm64 library ends it.
+        check_refused(changed, FindingId::wrong_architecture, Outcome::killed);
         changed.plan.arch = cli::Arch::x86_64;
         check_refused(changed, FindingId::shim_architecture, Outcome::killed);
         changed.library().slices.push_back(slice_of("x86_64", macho::kMhDylib, 0x2));
@@ -62,7 +63,7 @@ TEST_SUITE("judge.macho") {
         changed.library().slices.push_back(slice_of("arm64e", macho::kMhDylib, 0x2));
         CHECK(changed.verdict().decision == Decision::inject);
         changed.host.os = "15.5";
-        check_refused(changed, FindingId::wrong_architecture, Outcome::no_start);
+        check_refused(changed, FindingId::wrong_architecture, Outcome::killed);
         CHECK(changed.has(FindingId::arm64e_not_allowed));
     }
 
@@ -176,6 +177,8 @@ TEST_SUITE("judge.macho") {
     TEST_CASE("uncertain: harmless at worst is tried, a kill only when asked") {
         Case sandbox;
         sandbox.entitle("com.apple.security.app-sandbox", macho::Entitlement::Kind::yes);
+        check_uncertain(sandbox, FindingId::app_sandbox, Outcome::killed, Decision::refuse);
+        sandbox.shim.path = "/Library/Metal/shim.dylib"; // every sandbox may read there
         check_uncertain(sandbox, FindingId::app_sandbox, Outcome::stripped, Decision::inject);
         Case unusual;
         unusual.entitle("com.apple.security.hypervisor", macho::Entitlement::Kind::yes);
@@ -224,6 +227,51 @@ TEST_SUITE("judge.macho") {
         Case program;
         program.library().slices.front().image->filetype = macho::kMhExecute;
         check_refused(program, FindingId::shim_not_a_library, Outcome::killed);
+    }
+
+    TEST_CASE("a library that is never read ends nothing") {
+        Case deaf;
+        deaf.signature().directories.front().flags = kHardened;
+        deaf.entitle(kDisable, macho::Entitlement::Kind::yes);
+        deaf.shim.open_error = 2;
+        check_refused(deaf, FindingId::shim_missing, Outcome::stripped);
+        deaf.host.sip = Tri::no; // it is read then
+        check_refused(deaf, FindingId::shim_missing, Outcome::killed);
+
+        Case doubtful;
+        doubtful.entitle("com.apple.security.hypervisor", macho::Entitlement::Kind::yes);
+        doubtful.shim.open_error = 2;
+        const auto verdict = doubtful.verdict();
+        CHECK(verdict.outcome == Outcome::uncertain);
+        CHECK(verdict.worst == Outcome::killed);
+        CHECK(verdict.reason == FindingId::shim_missing);
+    }
+
+    TEST_CASE("an arm64 process takes an arm64e library from macOS 14.4 on") {
+        Case changed;
+        changed.library().slices = {slice_of("arm64e", macho::kMhDylib, 0x2)};
+        CHECK(changed.verdict().decision == Decision::inject);
+        changed.host.os = "14.3";
+        check_refused(changed, FindingId::shim_architecture, Outcome::killed);
+        changed.host.boot_arguments = {"-arm64e_preview_abi"};
+        CHECK(changed.verdict().decision == Decision::inject);
+    }
+
+    TEST_CASE("a library of a shape that dyld refuses, by version") {
+        Case changed;
+        changed.library().slices.front().image->dyld_problem = {.message = "it has no name",
+                                                                .before_15_4 = false};
+        check_refused(changed, FindingId::shim_not_a_library, Outcome::killed);
+        changed.host.os = "15.3";
+        CHECK(changed.verdict().decision == Decision::inject);
+        changed.library().slices.front().image->dyld_problem->before_15_4 = true;
+        check_refused(changed, FindingId::shim_not_a_library, Outcome::killed);
+
+        Case whole;
+        whole.library().dyld_problem = "two slices overlap";
+        check_refused(whole, FindingId::shim_not_a_library, Outcome::killed);
+        whole.host.os = "15.5";
+        CHECK(whole.verdict().decision == Decision::inject);
     }
 
     TEST_CASE("children that would be ended: refused, or stock if safety was asked for") {
