@@ -19,12 +19,15 @@ constexpr std::uint64_t kTeamSize = 52;
 constexpr std::uint64_t kCodeLimit64Size = 64;
 constexpr std::uint64_t kExecSegmentSize = 88;
 constexpr std::uint64_t kRuntimeSize = 96;
+constexpr std::uint64_t kLinkageSize = 108;
+constexpr std::uint64_t kScatterEntrySize = 24;
 constexpr std::uint64_t kLongestString = 4096;
 constexpr unsigned kSmallPageShift = 12;
 constexpr unsigned kLargePageShift = 14;
 
 std::uint64_t header_size_of(std::uint32_t version) {
-    return version >= kVersionSupportsRuntime       ? kRuntimeSize
+    return version >= kVersionSupportsLinkage       ? kLinkageSize
+           : version >= kVersionSupportsRuntime     ? kRuntimeSize
            : version >= kVersionSupportsExecSegment ? kExecSegmentSize
            : version >= kVersionSupportsCodeLimit64 ? kCodeLimit64Size
            : version >= kVersionSupportsTeam        ? kTeamSize
@@ -48,7 +51,7 @@ public:
         : signature_(signature), place_(place) {}
 
     std::expected<DirectoryFacts, Malformed> parse() {
-        const auto header = signature_.read(place_.offset, std::min(place_.length, kRuntimeSize));
+        const auto header = signature_.read(place_.offset, std::min(place_.length, kLinkageSize));
         if (!header || header->size() < kEarliestSize) {
             return bad(text::format("has {} bytes, at least {} were expected", place_.length,
                                     kEarliestSize));
@@ -63,8 +66,11 @@ public:
         if (auto problem = header_problem()) {
             return bad(*problem);
         }
-        if (auto problem = read_strings()) {
-            return bad(*problem);
+        for (const auto step : {&Parser::read_scatter, &Parser::pages_problem,
+                                &Parser::linkage_problem, &Parser::read_strings}) {
+            if (auto problem = (this->*step)()) {
+                return bad(*problem);
+            }
         }
         if (!read_special_hashes()) {
             return bad("cannot be read to its end");
@@ -103,6 +109,7 @@ private:
         const std::uint32_t version = directory_.version;
         if (version >= kVersionSupportsCodeLimit64 && u64(56) != 0) {
             directory_.code_limit = u64(56);
+            directory_.has_code_limit_64 = true;
         }
         if (version >= kVersionSupportsExecSegment) {
             directory_.exec_segment_base = u64(64);
@@ -130,9 +137,6 @@ private:
             return text::format("has pages of 2^{} bytes, 2^12 or 2^14 was expected", page_shift);
         }
         directory_.page_size_bytes = std::uint64_t{1} << page_shift;
-        if (directory_.version >= kVersionSupportsScatter && u32(44) != 0) {
-            return "hashes scattered parts of the file, which no known tool writes";
-        }
         if (directory_.special_slots * hash_size > directory_.hash_offset) {
             return text::format("has {} special slots before its hashes at {:#x}",
                                 directory_.special_slots, directory_.hash_offset);
@@ -141,12 +145,51 @@ private:
             return text::format("has {} hashes at {:#x}, beyond its end at {:#x}",
                                 directory_.code_slots, directory_.hash_offset, place_.length);
         }
+        return std::nullopt;
+    }
+
+    // The kernel wants an entry of 0 pages at the end, inside the directory.
+    [[nodiscard]] std::optional<std::string> read_scatter() {
+        const std::uint64_t offset = directory_.version >= kVersionSupportsScatter ? u32(44) : 0;
+        if (offset == 0) {
+            return std::nullopt;
+        }
+        directory_.is_scattered = true;
+        const std::uint64_t room = place_.length - std::min(place_.length, offset);
+        const std::uint64_t entries =
+            std::min<std::uint64_t>(room / kScatterEntrySize, kMostScatter + 1);
+        const auto bytes = signature_.read(place_.offset + offset, entries * kScatterEntrySize);
+        const std::uint64_t end = bytes ? bytes->size() : 0;
+        for (std::uint64_t at = 0; at < end; at += kScatterEntrySize) {
+            const Scatter one{.first_page = read_be<std::uint32_t>(*bytes, at + 4).value_or(0),
+                              .pages = read_be<std::uint32_t>(*bytes, at).value_or(0)};
+            if (one.pages == 0) {
+                return std::nullopt;
+            }
+            directory_.scatter.push_back(one);
+        }
+        return text::format("has scattered parts at {:#x} that do not end inside its {:#x} bytes, "
+                            "or more than {}",
+                            offset, place_.length, kMostScatter);
+    }
+
+    [[nodiscard]] std::optional<std::string> pages_problem() {
         const std::uint64_t limit = directory_.code_limit;
         const std::uint64_t page = directory_.page_size_bytes;
         const std::uint64_t pages = limit / page + (limit % page != 0 ? 1 : 0);
-        if (pages != directory_.code_slots) {
+        // Scattered hashes need not be of all pages.
+        if (pages != directory_.code_slots && !directory_.is_scattered) {
             return text::format("has {} hashes for the {} pages of its code limit {:#x}",
                                 directory_.code_slots, pages, limit);
+        }
+        return std::nullopt;
+    }
+
+    [[nodiscard]] std::optional<std::string> linkage_problem() {
+        const bool has_linkage = directory_.version >= kVersionSupportsLinkage && u8(96) != 0;
+        if (has_linkage && !fits(u32(100), u32(104), place_.length)) {
+            return text::format("has {} bytes of linkage at {:#x}, beyond its end at {:#x}",
+                                u32(104), u32(100), place_.length);
         }
         return std::nullopt;
     }
@@ -162,7 +205,8 @@ private:
     }
 
     [[nodiscard]] std::optional<std::string> read_strings() {
-        auto identifier = string_at(u32(20));
+        // At 0 there is none, as the kernel sees it.
+        auto identifier = u32(20) == 0 ? std::optional<std::string>("") : string_at(u32(20));
         if (!identifier) {
             return text::format("has an identifier at {:#x} that does not end inside its {:#x} "
                                 "bytes",

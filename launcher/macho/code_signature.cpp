@@ -5,6 +5,7 @@
 #include "macho/code_directory.hpp"
 #include "macho/format.hpp"
 #include "macho/image.hpp"
+#include "macho/super_blob.hpp"
 #include "report/text.hpp"
 #include "system/digest.hpp"
 
@@ -16,38 +17,9 @@ namespace metalrun::macho {
 
 namespace {
 
-constexpr std::uint64_t kBlobHeaderSize = 8;
-constexpr std::uint64_t kSuperBlobSize = 12;
-constexpr std::uint64_t kIndexEntrySize = 8;
 constexpr std::size_t kCdhashDigits = 40;
 
 using Step = std::expected<void, Malformed>;
-
-struct Blob {
-    std::uint32_t slot = 0;
-    std::uint32_t magic = 0;
-    std::uint64_t offset = 0; // in the signature
-    std::uint64_t length = 0; // its header included
-};
-
-bool is_directory_slot(std::uint32_t slot) {
-    return slot == kSlotCodeDirectory ||
-           (slot >= kSlotAlternateCodeDirectories &&
-            slot < kSlotAlternateCodeDirectories + kMostAlternateCodeDirectories);
-}
-
-bool is_constraint_slot(std::uint32_t slot) {
-    return slot >= kSlotLaunchConstraintSelf && slot <= kSlotLibraryConstraint;
-}
-
-// Slots that the kernel wants once at most, with their magic number, and hashed.
-std::uint32_t strict_magic_of(std::uint32_t slot) {
-    return is_constraint_slot(slot)       ? kMagicLaunchConstraint
-           : slot == kSlotEntitlements    ? kMagicEntitlements
-           : slot == kSlotDerEntitlements ? kMagicDerEntitlements
-           : is_directory_slot(slot)      ? kMagicCodeDirectory
-                                          : 0;
-}
 
 int rank_of(HashType type) {
     switch (type) {
@@ -82,75 +54,15 @@ std::optional<std::string> digest_of(const Source& source, std::uint64_t offset,
     return hex(digest.finish().view());
 }
 
-std::expected<Blob, Malformed> read_blob(const Source& area, std::uint32_t slot,
-                                         std::uint64_t offset) {
-    const auto header = area.read(offset, kBlobHeaderSize);
-    if (!header) {
-        return malformed(text::format("the blob of slot {:#x} at {:#x} lies beyond the end of the "
-                                      "signature at {:#x}",
-                                      slot, offset, area.size()));
-    }
-    const Blob blob{.slot = slot,
-                    .magic = read_be<std::uint32_t>(*header, 0).value_or(0),
-                    .offset = offset,
-                    .length = read_be<std::uint32_t>(*header, 4).value_or(0)};
-    if (blob.length < kBlobHeaderSize || !fits(offset, blob.length, area.size())) {
-        return malformed(text::format("the blob of slot {:#x} at {:#x} has {:#x} bytes; the "
-                                      "signature ends at {:#x}",
-                                      slot, offset, blob.length, area.size()));
-    }
-    return blob;
-}
-
-std::expected<std::vector<Blob>, Malformed> read_index(const Source& area, std::uint64_t count) {
-    const auto index = area.read(kSuperBlobSize, count * kIndexEntrySize);
-    if (count > kMostBlobs || !index) {
-        return malformed(text::format("the super blob of {:#x} bytes cannot hold {} blobs (at most "
-                                      "{} are believed)",
-                                      area.size(), count, kMostBlobs));
-    }
-    std::vector<Blob> blobs;
-    for (std::uint64_t at = 0; at < index->size(); at += kIndexEntrySize) {
-        const auto slot = read_be<std::uint32_t>(*index, at).value_or(0);
-        const auto offset = read_be<std::uint32_t>(*index, at + 4).value_or(0);
-        const auto blob = read_blob(area, slot, offset);
-        if (!blob) {
-            return std::unexpected(blob.error());
-        }
-        const std::uint32_t magic = strict_magic_of(slot);
-        if (magic != 0 && blob->magic != magic) {
-            return malformed(text::format("the blob of slot {:#x} has magic number {:#x}, {:#x} "
-                                          "was expected",
-                                          slot, blob->magic, magic));
-        }
-        const bool is_again = std::ranges::count(blobs, slot, &Blob::slot) != 0;
-        if (magic != 0 && is_again && !is_directory_slot(slot)) {
-            return malformed(text::format("slot {:#x} is there twice", slot));
-        }
-        blobs.push_back(*blob);
-    }
-    return blobs;
-}
-
-bool overlap(std::vector<Blob> blobs) {
-    std::ranges::sort(blobs, {}, &Blob::offset);
-    std::uint64_t end = kSuperBlobSize + blobs.size() * kIndexEntrySize;
-    for (const Blob& blob : blobs) {
-        if (blob.offset < end) {
-            return true;
-        }
-        end = blob.offset + blob.length;
-    }
-    return false;
-}
-
 // Turns the blobs of one signature into its facts.
 class Parser {
 public:
     Parser(const Source& area, std::uint64_t offset_in_slice, Depth depth)
         : area_(area), offset_in_slice_(offset_in_slice), depth_(depth) {}
 
-    std::expected<CodeSignature, Malformed> parse(const std::vector<Blob>& blobs) {
+    std::expected<CodeSignature, Malformed> parse(const Blobs& found) {
+        const std::vector<Blob>& blobs = found.blobs;
+        signature_.has_overlapping_blobs = found.overlap;
         for (const auto step : {&Parser::directories, &Parser::constraints, &Parser::entitlements,
                                 &Parser::slot_hashes, &Parser::cms}) {
             if (Step done = (this->*step)(blobs); !done) {
@@ -234,7 +146,6 @@ private:
             }
         }
         std::ranges::sort(signature_.constraint_slots);
-        signature_.has_overlapping_blobs = blobs.size() > 1 && overlap(blobs);
         return {};
     }
 
@@ -259,28 +170,32 @@ private:
     }
 
     Step entitlements(const std::vector<Blob>& blobs) {
-        const auto xml_bytes = content(blobs, kSlotEntitlements);
-        const auto der_bytes = content(blobs, kSlotDerEntitlements);
         using List = std::expected<EntitlementList, Malformed>;
-        std::optional<List> xml;
-        std::optional<List> der;
-        if (xml_bytes) {
-            xml = *xml_bytes ? parse_xml_entitlements(**xml_bytes)
-                             : List(std::unexpected(xml_bytes->error()));
-        }
-        if (der_bytes) {
-            der = *der_bytes ? parse_der_entitlements(**der_bytes)
-                             : List(std::unexpected(der_bytes->error()));
-        }
+        const auto parsed = [&](std::uint32_t slot, List read(Bytes)) -> std::optional<List> {
+            const auto bytes = content(blobs, slot);
+            if (!bytes) {
+                return std::nullopt;
+            }
+            return *bytes ? read(**bytes) : List(std::unexpected(bytes->error()));
+        };
+        auto xml = parsed(kSlotEntitlements, parse_xml_entitlements);
+        auto der = parsed(kSlotDerEntitlements, parse_der_entitlements);
+        Entitlements& out = signature_.entitlements;
+        out.has_xml = xml.has_value();
+        out.has_der = der.has_value();
+        const auto problem_of = [](const std::optional<List>& list) {
+            return list && !*list ? list->error().message : std::string{};
+        };
+        out.xml_problem = problem_of(xml);
+        out.der_problem = problem_of(der);
         if (der && *der) {
-            signature_.entitlements = {
-                .source = EntitlementSource::der, .entries = std::move(**der), .disagree = false};
-            signature_.entitlements.disagree =
-                xml && (!*xml || !say_the_same(**xml, signature_.entitlements.entries));
+            out.disagree = xml && (!*xml || !say_the_same(**xml, **der));
+            out.source = EntitlementSource::der;
+            out.entries = std::move(**der);
         } else if (xml && *xml) {
-            signature_.entitlements = {.source = EntitlementSource::xml,
-                                       .entries = std::move(**xml),
-                                       .disagree = der.has_value()};
+            out.disagree = der.has_value();
+            out.source = EntitlementSource::xml;
+            out.entries = std::move(**xml);
         } else if (der || xml) {
             return std::unexpected(std::move((der ? *der : *xml).error()));
         }
@@ -371,6 +286,7 @@ private:
         if (digest != facts->message_digest) {
             return malformed("the CMS signature was made for another code directory");
         }
+        signature_.cms = *facts;
         return {};
     }
 
@@ -441,25 +357,11 @@ std::expected<CodeSignature, Malformed> parse_code_signature(const Source& slice
         return malformed(text::format("the signature has {:#x} bytes, the kernel takes {:#x}",
                                       range.size, kLargestSignature));
     }
-    const auto outer = read_blob(slice.part(range.offset, range.size), kSlotCodeDirectory, 0);
-    if (!outer) {
-        return std::unexpected(outer.error());
+    const auto found = read_blobs(slice.part(range.offset, range.size));
+    if (!found) {
+        return std::unexpected(found.error());
     }
-    const Source area = slice.part(range.offset, outer->length);
-    if (outer->magic == kMagicCodeDirectory) {
-        return Parser(area, range.offset, depth).parse({*outer});
-    }
-    if (outer->magic != kMagicEmbeddedSignature || outer->length < kSuperBlobSize) {
-        return malformed(text::format("the signature begins with {:#x} and has {} bytes; a super "
-                                      "blob was expected",
-                                      outer->magic, outer->length));
-    }
-    const auto count = read_be<std::uint32_t>(area.first(), 8).value_or(0);
-    const auto blobs = read_index(area, count);
-    if (!blobs) {
-        return std::unexpected(blobs.error());
-    }
-    return Parser(area, range.offset, depth).parse(*blobs);
+    return Parser(found->area, range.offset, depth).parse(*found);
 }
 
 } // namespace metalrun::macho

@@ -5,6 +5,7 @@
 // "bad-signature"). Hash slots of code pages are not read here: page_hashes.hpp does that.
 #pragma once
 
+#include "macho/cms.hpp"
 #include "macho/entitlements.hpp"
 #include "macho/source.hpp"
 
@@ -24,6 +25,14 @@ enum class HashType : std::uint8_t { sha1 = 1, sha256 = 2, sha256_truncated = 3,
 [[nodiscard]] std::string_view hash_type_name(HashType type);
 [[nodiscard]] std::uint64_t hash_size_of(HashType type);
 
+/// Consecutive pages that have hashes (struct __SC_Scatter; its offset of a target is not used).
+struct Scatter {
+    std::uint32_t first_page = 0;
+    std::uint32_t pages = 0;
+
+    bool operator==(const Scatter&) const = default;
+};
+
 struct CodeDirectory {
     std::uint32_t slot = 0; ///< 0, or 0x1000 … for an alternate one
     std::uint64_t offset_in_slice = 0;
@@ -34,7 +43,11 @@ struct CodeDirectory {
     std::uint64_t hash_offset = 0; ///< of code slot 0, in the directory
     std::uint32_t special_slots = 0;
     std::uint32_t code_slots = 0;
-    std::uint64_t code_limit = 0;      ///< bytes of the slice that are hashed
+    std::uint64_t code_limit = 0;   ///< bytes of the slice that are hashed
+    bool has_code_limit_64 = false; ///< the limit is in the field for large files
+    /// Hashes are of the pages in `scatter` only. The kernel honours it; no known tool writes it.
+    bool is_scattered = false;
+    std::vector<Scatter> scatter;      ///< in order
     std::uint64_t page_size_bytes = 0; ///< 4096 or 16384
     std::string identifier;
     std::optional<std::string> team; ///< absent before version 0x20200
@@ -60,6 +73,10 @@ struct CodeSignature {
     Entitlements entitlements;
     std::vector<std::uint32_t> constraint_slots; ///< of 8, 9, 10, 11: those that are there
     std::uint64_t cms_bytes = 0;                 ///< without the blob's header
+    /// What the signer signed; it is the digest of the directory in slot 0, otherwise the signature
+    /// is bad. The signature over it and its certificates are not verified. Absent: no CMS, or too
+    /// large to be read at Depth::decide.
+    std::optional<CmsFacts> cms;
     bool has_overlapping_blobs = false;
 
     [[nodiscard]] const CodeDirectory& best() const { return directories[best_index]; }
@@ -88,6 +105,8 @@ inline constexpr std::uint64_t kSmallBlob = std::uint64_t{256} << 10U;
 /// Larger property lists are not believed (real ones: below 16 KiB).
 inline constexpr std::uint64_t kLargestEntitlements = std::uint64_t{1} << 20U;
 inline constexpr std::uint32_t kMostBlobs = 64;
+/// More scattered parts are not believed.
+inline constexpr std::uint32_t kMostScatter = 4096;
 inline constexpr std::string_view kAllowDyldVariables =
     "com.apple.security.cs.allow-dyld-environment-variables";
 inline constexpr std::string_view kDisableLibraryValidation =

@@ -23,6 +23,10 @@ struct Entitlements {
     EntitlementSource source = EntitlementSource::none;
     std::vector<Entitlement> entries; ///< in the file's order
     bool disagree = false;            ///< XML and DER are both there and do not say the same
+    bool has_xml = false;             ///< slot 5 is there
+    bool has_der = false;             ///< slot 7 is there
+    std::string xml_problem; ///< why what is there cannot be read; empty: it can, or is not there
+    std::string der_problem;
 
     /// True if the key is there with a boolean true.
     [[nodiscard]] bool is_true(std::string_view key) const;

@@ -92,11 +92,11 @@ std::expected<FileFacts, Malformed> read_facts(const File& file, Depth depth) {
     return facts;
 }
 
-PageCheck check_pages(const File& file, const SliceFacts& slice) {
+PageCheck check_pages(const File& file, const SliceFacts& slice, unsigned workers) {
     if (!slice.signature || !*slice.signature) {
         return {};
     }
-    return check_pages(Source(file, slice.offset, slice.size), **slice.signature);
+    return check_pages(Source(file, slice.offset, slice.size), **slice.signature, workers);
 }
 
 } // namespace metalrun::macho

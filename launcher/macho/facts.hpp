@@ -48,6 +48,8 @@ struct FileFacts {
                                                              Depth depth = Depth::decide);
 
 /// The page hashes of one slice of that file; nothing to check (all 0) if it has no good signature.
-[[nodiscard]] PageCheck check_pages(const File& file, const SliceFacts& slice);
+/// `workers` as in page_hashes.hpp.
+[[nodiscard]] PageCheck check_pages(const File& file, const SliceFacts& slice,
+                                    unsigned workers = 1);
 
 } // namespace metalrun::macho

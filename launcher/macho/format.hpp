@@ -103,6 +103,7 @@ inline constexpr std::uint32_t kVersionSupportsTeam = 0x20200;
 inline constexpr std::uint32_t kVersionSupportsCodeLimit64 = 0x20300;
 inline constexpr std::uint32_t kVersionSupportsExecSegment = 0x20400;
 inline constexpr std::uint32_t kVersionSupportsRuntime = 0x20500;
+inline constexpr std::uint32_t kVersionSupportsLinkage = 0x20600;
 
 inline constexpr std::uint32_t kCsAdhoc = 0x2;
 inline constexpr std::uint32_t kCsForcedLv = 0x10;

@@ -59,6 +59,10 @@ std::expected<PropertyEntries, Malformed> parse_property_list(Bytes xml, std::st
     if (content.empty()) {
         return PropertyEntries{};
     }
+    // The parser of macOS's kernel (libkern OSUnserializeXML) reads neither of these two.
+    if (as_text(content).starts_with("bplist")) {
+        return malformed(text::format("{} are a binary property list", what));
+    }
     if (as_text(content).find("<!ENTITY") != std::string_view::npos) {
         return malformed(text::format("{} declare entities", what));
     }

@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostProperties = 4096;
 /// `xml` may end in zero bytes; nothing at all is an empty dictionary. `what` names them
 /// in the message of an error, such as "the XML entitlements". Errors: a document that cannot be
 /// parsed, declares entities, has another root than a dictionary or more than kMostProperties
-/// entries. A binary property list cannot be parsed.
+/// entries; a binary property list.
 [[nodiscard]] std::expected<PropertyEntries, Malformed> parse_property_list(Bytes xml,
                                                                             std::string_view what);
 

@@ -34,9 +34,11 @@ inline Bytes bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-inline std::string hash_of(std::string_view text, std::size_t size = 32) {
-    const DigestValue value =
-        digest(size == 48 ? DigestKind::sha384 : DigestKind::sha256, bytes_of(text));
+inline std::string hash_of(std::string_view text, std::size_t size = 32, int hash_type = 2) {
+    const DigestValue value = digest(hash_type == 1 ? DigestKind::sha1
+                                     : size == 48   ? DigestKind::sha384
+                                                    : DigestKind::sha256,
+                                     bytes_of(text));
     std::string out;
     for (const std::byte byte : value.view()) {
         out += static_cast<char>(byte);
@@ -227,6 +229,9 @@ struct DirectoryOptions {
     std::optional<std::uint32_t> code_slots;
     std::optional<std::uint64_t> code_limit;
     std::uint32_t scatter_offset = 0;
+    /// Count and first page, put before the hashes with an end mark; not empty: overrides the
+    /// offset.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> scatter;
     std::optional<std::uint64_t> code_limit_64;
 };
 
@@ -242,17 +247,24 @@ inline std::string make_directory(std::string_view code, const DirectoryOptions&
     std::string strings = options.identifier + '\0';
     const auto team_at = static_cast<std::uint32_t>(kHeader + strings.size());
     strings += options.team ? *options.team + '\0' : "";
+    const auto scatter_at = static_cast<std::uint32_t>(kHeader + strings.size());
+    for (const auto& [count, first] : options.scatter) {
+        put_be(strings, count, 4);
+        put_be(strings, first, 4);
+        put_be(strings, 0, 16);
+    }
+    strings.append(options.scatter.empty() ? 0 : 24, '\0');
     std::string hashes;
     for (std::uint32_t slot = special_slots; slot >= 1; --slot) {
         std::string hash(size, '\0');
         for (const auto& [number, blob] : options.special) {
-            hash = number == slot ? hash_of(blob, size) : hash;
+            hash = number == slot ? hash_of(blob, size, options.hash_type) : hash;
         }
         hashes += hash;
     }
     const auto hash_offset = static_cast<std::uint32_t>(kHeader + strings.size() + hashes.size());
     for (std::size_t i = 0; i < pages; ++i) {
-        hashes += hash_of(code.substr(i * page, page), size);
+        hashes += hash_of(code.substr(i * page, page), size, options.hash_type);
     }
     std::string out;
     put_be(out, macho::kMagicCodeDirectory, 4);
@@ -269,7 +281,7 @@ inline std::string make_directory(std::string_view code, const DirectoryOptions&
     put_be(out, 0, 1);
     put_be(out, options.page_shift, 1);
     put_be(out, 0, 4);
-    put_be(out, options.scatter_offset, 4);
+    put_be(out, options.scatter.empty() ? options.scatter_offset : scatter_at, 4);
     put_be(out, options.team_offset.value_or(options.team ? team_at : 0), 4);
     put_be(out, 0, 4);
     put_be(out, options.code_limit_64.value_or(0), 8);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "macho/facts.hpp"
 #include "macho_builder.hpp"
+#include "macho_der_builder.hpp"
+#include "macho_signed.hpp"
 #include "system/fake.hpp"
 
 #include <doctest/doctest.h>
@@ -11,88 +13,8 @@ using namespace metalrun::tests;
 
 namespace {
 
-constexpr std::size_t kSignatureSize = 0x1000;
-constexpr std::size_t kSignatureAt = 0x4000;
-
-std::string code() {
-    return code_before_signature(kSignatureSize);
-}
-
-FakeFile file_with(std::string content) {
-    const std::uint64_t size = content.size();
-    return {FileStatus{.kind = FileKind::regular, .size_bytes = size}, std::move(content)};
-}
-
-std::string signed_file(std::string signature) {
-    signature.resize(kSignatureSize, '\0');
-    return code() + signature;
-}
-
-std::expected<CodeSignature, Malformed> read_file(const std::string& content,
-                                                  Depth depth = Depth::verify) {
-    const auto facts = read_facts(file_with(content), depth);
-    REQUIRE(facts.has_value());
-    const SliceFacts& slice = facts->slices.at(0);
-    REQUIRE(slice.image.has_value());
-    REQUIRE(slice.signature.has_value());
-    return *slice.signature;
-}
-
-std::expected<CodeSignature, Malformed> read_slots(const Slots& slots) {
-    return read_file(signed_file(make_super_blob(slots)));
-}
-
-std::expected<CodeSignature, Malformed> read_directory(const DirectoryOptions& options) {
-    return read_slots({{0, make_directory(code(), options)}});
-}
-
-std::string problem(const std::expected<CodeSignature, Malformed>& signature) {
-    return signature ? "" : signature.error().message;
-}
-
 bool says(const std::string& message, std::string_view words) {
     return message.find(words) != std::string::npos;
-}
-
-// --- DER ----------------------------------------------------------------------------------------
-
-std::string der(int tag, const std::string& content) {
-    std::string out(1, static_cast<char>(tag));
-    if (content.size() < 0x80) {
-        out += static_cast<char>(content.size());
-    } else {
-        out += '\x82';
-        put_be(out, content.size(), 2);
-    }
-    return out + content;
-}
-
-std::string pair(const std::string& key, const std::string& value) {
-    return der(0x30, der(0x0c, key) + value);
-}
-
-std::string der_document(const std::string& pairs) {
-    return der(0x70, std::string("\x02\x01\x01", 3) + der(0xb0, pairs));
-}
-
-const std::string kTrue("\x01\x01\xff", 3);
-const std::string kFalse("\x01\x01\x00", 3);
-
-std::string xml_document(const std::string& content) {
-    return R"(<?xml version="1.0"?><plist version="1.0"><dict>)" + content + "</dict></plist>";
-}
-
-std::expected<CodeSignature, Malformed> read_entitlements(const std::string& xml,
-                                                          const std::string& der) {
-    Slots slots;
-    if (!xml.empty()) {
-        slots.emplace_back(5, make_blob(kMagicEntitlements, xml));
-    }
-    if (!der.empty()) {
-        slots.emplace_back(7, make_blob(kMagicDerEntitlements, der));
-    }
-    slots.emplace(slots.begin(), 0, make_directory(code(), {.special = slots}));
-    return read_slots(slots);
 }
 
 // --- CMS ----------------------------------------------------------------------------------------
@@ -203,7 +125,7 @@ TEST_SUITE("macho.signature") {
             {{.code_slots = 3}, "for the 4 pages of its code limit"},
             {{.code_slots = 0xffffffff}, "beyond its end"},
             {{.code_limit = 0x3fff}, "not all up to the signature at 0x4000"},
-            {{.scatter_offset = 1}, "scattered"},
+            {{.scatter_offset = 0xffffffff}, "scattered parts at 0xffffffff"},
             {{.code_limit_64 = ~std::uint64_t{0}}, "pages of its code limit"},
             {{.flags = 0}, "neither flagged ad-hoc nor signed"},
         };
@@ -268,6 +190,9 @@ TEST_SUITE("macho.signature") {
             REQUIRE_MESSAGE(signature.has_value(), problem(signature));
             CHECK(signature->kind == SignatureKind::cms);
             CHECK(signature->cms_bytes == cms.size());
+            REQUIRE(signature->cms.has_value());
+            CHECK(signature->cms->digest_kind == DigestKind::sha256);
+            CHECK(signature->cms->message_digest == hex(bytes_of(hash_of(directory))));
             for (std::size_t length = 1; length < cms.size(); ++length) {
                 const std::string cut = cms.substr(0, length);
                 const auto one =
@@ -282,6 +207,42 @@ TEST_SUITE("macho.signature") {
         CHECK(
             read_slots({{0, make_directory(code())}, {kSlotCms, make_blob(kMagicBlobWrapper, "")}})
                 ->kind == SignatureKind::adhoc);
+    }
+
+    TEST_CASE("without CMS, or with an empty one, there are no facts of it") {
+        CHECK_FALSE(read_directory({})->cms.has_value());
+        CHECK_FALSE(
+            read_slots({{0, make_directory(code())}, {kSlotCms, make_blob(kMagicBlobWrapper, "")}})
+                ->cms.has_value());
+    }
+
+    TEST_CASE("the limit of large files is used when it is there") {
+        const auto large = read_directory({.code_limit = 1, .code_limit_64 = kSignatureAt});
+        REQUIRE_MESSAGE(large.has_value(), problem(large));
+        CHECK(large->best().has_code_limit_64);
+        CHECK(large->best().code_limit == kSignatureAt);
+        CHECK_FALSE(read_directory({})->best().has_code_limit_64);
+        // Before version 0x20300 the field does not exist.
+        const auto old = read_directory({.version = 0x20200, .code_limit_64 = 1});
+        REQUIRE_MESSAGE(old.has_value(), problem(old));
+        CHECK(old->best().code_limit == kSignatureAt);
+    }
+
+    TEST_CASE("no identifier is an empty one") {
+        const auto signature = read_directory({.identifier_offset = 0});
+        REQUIRE_MESSAGE(signature.has_value(), problem(signature));
+        CHECK(signature->best().identifier.empty());
+    }
+
+    TEST_CASE("linkage lies inside its directory") {
+        const auto linked = [](std::uint32_t size) {
+            std::string strings(12, '\0'); // the fields lie where the identifier is otherwise
+            strings[0] = '\2';
+            strings[11] = static_cast<char>(size);
+            return read_directory({.version = 0x20600, .identifier = strings});
+        };
+        CHECK(linked(200).has_value());
+        CHECK(says(problem(linked(255)), "255 bytes of linkage at 0x0"));
     }
 
     TEST_CASE("overlapping blobs are noted") {
@@ -335,103 +296,5 @@ TEST_SUITE("macho.signature") {
             40);
         CHECK(check_pages(file, facts->slices.at(0)).checked == kCode / 4096);
         CHECK(check_pages(file, facts->slices.at(0)).good());
-    }
-}
-
-TEST_SUITE("macho.entitlements") {
-    TEST_CASE("DER counts before XML, and a disagreement is noted") {
-        const auto both =
-            read_entitlements(xml_document("<key>a</key><true/>"), der_document(pair("a", kTrue)));
-        REQUIRE_MESSAGE(both.has_value(), problem(both));
-        CHECK(both->entitlements.source == EntitlementSource::der);
-        CHECK(both->entitlements.is_true("a"));
-        CHECK_FALSE(both->entitlements.disagree);
-        const auto other =
-            read_entitlements(xml_document("<key>a</key><true/>"), der_document(pair("a", kFalse)));
-        CHECK_FALSE(other->entitlements.is_true("a"));
-        CHECK(other->entitlements.disagree);
-        const auto broken = read_entitlements(xml_document("<key>a</key><true/>"), "no DER");
-        CHECK(broken->entitlements.source == EntitlementSource::xml);
-        CHECK(broken->entitlements.disagree);
-        CHECK_FALSE(read_entitlements("", "no DER").has_value());
-        CHECK_FALSE(read_entitlements("no XML", "").has_value());
-    }
-
-    TEST_CASE("of XML only <true/> is true") {
-        const auto entries = parse_xml_entitlements(bytes_of(xml_document(
-            "<key>a</key><true/><key>b</key><string>true</string><key>c</key><integer>1</integer>"
-            "<key>d</key><array><true/></array><key>e</key><dict/><key>f</key><false/>")));
-        REQUIRE(entries.has_value());
-        const Entitlements entitlements{.entries = *entries};
-        CHECK(entitlements.is_true("a"));
-        for (const char* key : {"b", "c", "d", "e", "f", "g"}) {
-            CHECK_FALSE(entitlements.is_true(key));
-        }
-        CHECK(entitlements.find("b")->text == "true");
-        CHECK(entitlements.find("e")->text == "dictionary");
-    }
-
-    TEST_CASE("a key given twice counts only if both say so") {
-        const auto twice = parse_xml_entitlements(
-            bytes_of(xml_document("<key>a</key><true/><key>a</key><false/>")));
-        CHECK_FALSE(Entitlements{.entries = *twice}.is_true("a"));
-    }
-
-    TEST_CASE("XML that is no property list of a dictionary is refused") {
-        for (const char* xml :
-             {"<plist><array/></plist>", "<plist/>", "bplist00", "<dict><key>a</key>",
-              "<plist><dict><true/></dict></plist>", "<plist><dict><key>a</key></dict></plist>",
-              "<!DOCTYPE x [<!ENTITY a \"b\">]><plist><dict/></plist>"}) {
-            CHECK_FALSE_MESSAGE(parse_xml_entitlements(bytes_of(xml)).has_value(), xml);
-        }
-        CHECK(parse_xml_entitlements({})->empty());
-        CHECK(parse_xml_entitlements(bytes_of(xml_document("") + std::string(2, '\0')))->empty());
-    }
-
-    TEST_CASE("of DER only the boolean 0xff is true") {
-        const std::string document = der_document(
-            pair("a", kTrue) + pair("b", std::string("\x01\x01\x01", 3)) +
-            pair("c", der(0x0c, "true")) + pair("d", std::string("\x02\x02\xff\x7f", 4)) +
-            pair("e", der(0x30, kTrue)) + pair("f", der(0xb0, pair("x", kTrue))) +
-            pair("g", der(0x04, "data")));
-        const auto entries = parse_der_entitlements(bytes_of(document));
-        REQUIRE_MESSAGE(entries.has_value(), entries.error().message);
-        const Entitlements entitlements{.entries = *entries};
-        CHECK(entitlements.is_true("a"));
-        for (const char* key : {"b", "c", "d", "e", "f", "g", "x"}) {
-            CHECK_FALSE(entitlements.is_true(key));
-        }
-        CHECK(entitlements.find("d")->text == "-129");
-        CHECK(entitlements.find("e")->text == "array");
-    }
-
-    TEST_CASE("the older form, a bare set, is read too") {
-        const auto entries = parse_der_entitlements(bytes_of(der(0x31, pair("a", kTrue))));
-        REQUIRE(entries.has_value());
-        CHECK(Entitlements{.entries = *entries}.is_true("a"));
-    }
-
-    TEST_CASE("DER that is not in its shortest form, or not of this shape, is refused") {
-        const std::string good = der_document(pair("a", kTrue));
-        CHECK(parse_der_entitlements(bytes_of(good)).has_value());
-        for (std::size_t length = 0; length < good.size(); ++length) {
-            CHECK_FALSE(parse_der_entitlements(bytes_of(good).first(length)).has_value());
-        }
-        CHECK_FALSE(parse_der_entitlements(bytes_of(good + '\0')).has_value());
-        std::string version = good;
-        version[4] = 2;
-        CHECK_FALSE(parse_der_entitlements(bytes_of(version)).has_value());
-        const std::string long_form = std::string("\x31\x81\x00", 3);
-        CHECK_FALSE(parse_der_entitlements(bytes_of(long_form)).has_value());
-        const std::string indefinite = std::string("\x31\x80\x00\x00", 4);
-        CHECK_FALSE(parse_der_entitlements(bytes_of(indefinite)).has_value());
-        CHECK_FALSE(parse_der_entitlements(bytes_of(der_document(kTrue))).has_value());
-        CHECK_FALSE(
-            parse_der_entitlements(bytes_of(der_document(pair("a", der(0x05, ""))))).has_value());
-        std::string deep;
-        for (int i = 0; i < 100; ++i) {
-            deep = der(0x30, deep);
-        }
-        CHECK_FALSE(parse_der_entitlements(bytes_of(der_document(pair("a", deep)))).has_value());
     }
 }
