@@ -8,6 +8,7 @@
 #include "macho/format.hpp"
 #include "macho/grading.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace metalrun::judge {
@@ -44,6 +45,27 @@ Found not_a_program(const Question& q) {
         error_at(Step::launch, Outcome::no_start, FindingId::not_a_program,
                  format("{} is a macOS program, this machine runs Linux", target_name(q)));
     finding.help = "use a build for this machine";
+    return finding;
+}
+
+// Before every rule that looks at a header: one that cannot be read says nothing.
+Found damaged_image(const Question& q) {
+    const macho::FileFacts* file = target_macho(q);
+    if (file == nullptr) {
+        return std::nullopt;
+    }
+    const auto is_damaged = [](const macho::SliceFacts& slice) { return !slice.image; };
+    const macho::SliceFacts* slice = target_slice(q);
+    if (slice == nullptr && std::ranges::all_of(file->slices, is_damaged)) {
+        slice = &file->slices.front();
+    }
+    if (slice == nullptr || !is_damaged(*slice)) {
+        return std::nullopt;
+    }
+    Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::malformed,
+                               format("{}: {} slice: {}", text::escape(image_of(q)->path),
+                                      slice->name, slice->image.error().message));
+    finding.help = "the file is damaged or was built wrongly: install it again";
     return finding;
 }
 
@@ -123,22 +145,13 @@ Found wrong_platform(const Question& q) {
 
 Found kernel_refuses(const Question& q) {
     const macho::SliceFacts* slice = target_slice(q);
-    if (slice == nullptr) {
+    if (slice == nullptr || !slice->image || !slice->image->kernel_problem ||
+        !slice->name.starts_with("arm64")) {
         return std::nullopt;
     }
-    std::string why;
-    if (!slice->image) {
-        why = slice->image.error().message;
-    } else if (const std::optional<std::string>& problem = slice->image->kernel_problem;
-               problem && slice->name.starts_with("arm64")) {
-        why = *problem;
-    }
-    if (why.empty()) {
-        return std::nullopt;
-    }
-    Finding finding =
-        error_at(Step::launch, Outcome::no_start, FindingId::malformed,
-                 format("{}: {} slice: {}", text::escape(image_of(q)->path), slice->name, why));
+    Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::malformed,
+                               format("{}: {} slice: {}", text::escape(image_of(q)->path),
+                                      slice->name, *slice->image->kernel_problem));
     finding.help = "the file is damaged or was built wrongly: install it again";
     return finding;
 }

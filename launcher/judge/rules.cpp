@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::array kRules{
     // launch
-    rule::chain_problem, rule::malformed, rule::not_a_program, rule::not_executable,
-    rule::macho_not_executable, rule::loader_missing, rule::wrong_architecture,
-    rule::macho_wrong_architecture, rule::arm64e_not_allowed, rule::wrong_platform,
-    rule::kernel_refuses, rule::unsigned_code, rule::bad_signature,
+    rule::chain_problem, rule::malformed, rule::not_a_program, rule::damaged_image,
+    rule::not_executable, rule::macho_not_executable, rule::loader_missing,
+    rule::wrong_architecture, rule::macho_wrong_architecture, rule::arm64e_not_allowed,
+    rule::wrong_platform, rule::kernel_refuses, rule::unsigned_code, rule::bad_signature,
     // stock
     rule::stock_asked, rule::not_a_guest, rule::not_apple_silicon, rule::no_benefit,
     rule::profile_stock,

@@ -28,6 +28,7 @@ using Found = std::optional<Finding>;
 Found chain_problem(const Question& q);
 Found malformed(const Question& q);
 Found not_a_program(const Question& q);
+Found damaged_image(const Question& q);
 Found not_executable(const Question& q);
 Found macho_not_executable(const Question& q);
 Found loader_missing(const Question& q);

@@ -82,6 +82,21 @@ TEST_SUITE("judge.macho") {
         check_refused(damaged, FindingId::malformed, Outcome::no_start);
     }
 
+    TEST_CASE("a damaged image is told before its architecture") {
+        for (const char* architecture : {"arm64e", "x86_64", "unknown (0x0, 0x0)"}) {
+            Case damaged;
+            damaged.host.os = "15.5";
+            damaged.set_slices({slice_of(architecture, macho::kMhExecute, 0)});
+            damaged.slice().image = std::unexpected(macho::Malformed{"cut"});
+            check_refused(damaged, FindingId::malformed, Outcome::no_start);
+        }
+        Case other;
+        other.set_slices(
+            {slice_of("i386", macho::kMhExecute, 0), slice_of("x86_64", macho::kMhExecute, 0)});
+        other.file().slices.front().image = std::unexpected(macho::Malformed{"cut"});
+        check_refused(other, FindingId::wrong_architecture, Outcome::stripped);
+    }
+
     TEST_CASE(
         "unsigned and altered arm64 code is ended; page hashes count when they were checked") {
         Case none;
