@@ -118,6 +118,11 @@ std::expected<CmsFacts, Malformed> parse_cms(Bytes cms) {
     if (!value) {
         return cut_short("message digest");
     }
+    // signatureAlgorithm, signature, [1] unsignedAttrs.
+    if (!reader.next(kTagSequence) || !reader.next(kTagOctetString) ||
+        !(reader.at_end() || reader.next())) {
+        return cut_short("signature value");
+    }
     return CmsFacts{.digest_kind = *kind, .message_digest = *value};
 }
 

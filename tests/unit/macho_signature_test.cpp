@@ -204,6 +204,12 @@ TEST_SUITE("macho.signature") {
         CHECK(says(problem(read_slots(
                        {{0, directory}, {kSlotCms, make_blob(kMagicBlobWrapper, cms_for("x"))}})),
                    "another code directory"));
+        // The signature's value is the last thing in it.
+        std::string longer = cms_for(directory);
+        longer.back() = '\1';
+        CHECK(says(
+            problem(read_slots({{0, directory}, {kSlotCms, make_blob(kMagicBlobWrapper, longer)}})),
+            "no signature value"));
         CHECK(
             read_slots({{0, make_directory(code())}, {kSlotCms, make_blob(kMagicBlobWrapper, "")}})
                 ->kind == SignatureKind::adhoc);
