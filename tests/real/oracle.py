@@ -17,8 +17,9 @@ ALLOW_VARIABLES = 'com.apple.security.cs.allow-dyld-environment-variables'
 DISABLE_VALIDATION = 'com.apple.security.cs.disable-library-validation'
 ORDINARY = ('get-task-allow', 'com.apple.security.get-task-allow', 'com.apple.security.app-sandbox')
 ARM64, X86_64 = 0x0100000c, 0x01000007
-TYPES = {1: 'object', 2: 'executable', 4: 'core file', 5: 'preloaded', 6: 'library', 7: 'dynamic linker',
-         8: 'bundle', 9: 'library stub', 10: 'debug symbols', 11: 'kernel extension', 12: 'kernel collection'}
+TYPES = {1: 'object', 2: 'executable', 3: 'fixed VM library', 4: 'core file', 5: 'preloaded', 6: 'library',
+         7: 'dynamic linker', 8: 'bundle', 9: 'library stub', 10: 'debug symbols', 11: 'kernel extension',
+         12: 'kernel collection'}
 CPUS = {7: 'i386', 12: 'arm', 0x0200000c: 'arm64_32', 18: 'ppc', 0x01000012: 'ppc64'}
 FLAG_NAMES = {0x1: 'host', 0x2: 'adhoc', 0x10: 'forced-library-validation', 0x100: 'hard', 0x200: 'kill',
               0x400: 'expires', 0x800: 'restrict', 0x1000: 'enforcement', 0x2000: 'library-validation',
@@ -163,7 +164,7 @@ class Image:
                 return 'segment %s is larger in the file than in memory' % name
         if sum(1 for s in self.segments if s[3] == 0 and s[4] and s[5] & 5 == 5) != 1:
             return 'not exactly one text segment at offset 0'
-        if not any(s[1] == 0 and s[2] >= 1 << 32 and not s[5] for s in self.segments):
+        if not any(s[1] == 0 and s[2] >= 1 << 32 and not s[5] & 7 for s in self.segments):
             return 'no page zero of 4 GiB'
         return None
 
