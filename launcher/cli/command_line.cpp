@@ -355,6 +355,7 @@ Result<Request> make_request(Cut cut) {
     request.host_facts = text_of(values, "host-facts");
     request.dry_run = has_flag(cut.given, "dry-run");
     request.json = has_flag(cut.given, "json");
+    request.recursive = has_flag(cut.given, "recursive");
     request.verbose = has_flag(cut.given, "verbose");
     request.quiet = has_flag(cut.given, "quiet");
     request.operands = std::move(cut.operands);

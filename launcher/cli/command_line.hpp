@@ -49,6 +49,7 @@ struct Request {
     std::optional<std::string> host_facts; ///< check: facts of another machine
     bool dry_run = false;
     bool json = false;
+    bool recursive = false; ///< check: look through folders
     bool verbose = false;
     bool quiet = false;
     bool masquerades = false;          ///< started through a link named like the target

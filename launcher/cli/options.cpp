@@ -39,6 +39,7 @@ constexpr std::array kOptions{
     Option{"argv0", 0, "NAME", "the name the target sees as its own", kForRun},
     Option{"dry-run", 'n', "", "print the plan, run nothing", kForRun},
     Option{"host-facts", 0, "FILE", "judge for the machine that this file describes", kForCheck},
+    Option{"recursive", 0, "", "judge the programs in folders, too", kForCheck},
     Option{"json", 0, "", "print one JSON document", kForProbe | kForCheck | kForProfile},
     Option{"verbose", 'v', "", "say on stderr what is done", kForAll},
     Option{"quiet", 'q', "", "do not print notes and warnings", kForAll},
@@ -86,9 +87,10 @@ exit status: the target's own, or
 
 constexpr std::string_view kCheckHead = R"(usage: metalrun check [OPTION...] PATH...
 
-Says for each file whether it would take the shim and, if not, why and what to do. Mach-O programs
-are judged for the machine that '--host-facts' describes, else for this one; on Linux for the newest
-known macOS guest. Nothing is started.
+Says for each file whether it would take the shim and, if not, why and what to do. An application
+bundle means its main executable and the further programs in it, a folder with '--recursive' the
+programs in it. Mach-O programs are judged for the machine that '--host-facts' describes, else for
+this one; on Linux for the newest known macOS guest. Nothing is started.
 
 exit status: 0 all would be injected, 1 some would not, 2 some cannot be told, 125 metalrun itself
 failed

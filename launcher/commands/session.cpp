@@ -20,11 +20,26 @@ std::string folder_above(const std::string& path) {
     return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
 }
 
+report::Colour colour_of(const Session& session, int descriptor) {
+    const auto& environment = session.environment;
+    const bool plain = !launch::find_variable(environment, "NO_COLOR").value_or("").empty() ||
+                       launch::find_variable(environment, "TERM") == "dumb";
+    return !plain && session.system.is_terminal(descriptor) ? report::Colour::on
+                                                            : report::Colour::off;
+}
+
 } // namespace
 
 report::Colour Session::colour() const {
-    const bool plain = !launch::find_variable(environment, "NO_COLOR").value_or("").empty();
-    return !plain && system.is_terminal(kStandardError) ? report::Colour::on : report::Colour::off;
+    return colour_of(*this, kStandardError);
+}
+
+report::OutputStyle Session::output_style() const {
+    if (!system.is_terminal(kStandardOutput)) {
+        return {};
+    }
+    return {.colour = colour_of(*this, kStandardOutput),
+            .columns = system.terminal_columns(kStandardOutput)};
 }
 
 std::string Session::installed_shim(HostFacts::Kernel kernel, Library library) const {

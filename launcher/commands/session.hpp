@@ -10,6 +10,7 @@
 #include "launch/plan.hpp"
 #include "profile/catalogue.hpp"
 #include "profile/trust.hpp"
+#include "report/check_report.hpp"
 #include "report/diagnostic.hpp"
 #include "result.hpp"
 #include "system/system.hpp"
@@ -34,8 +35,10 @@ struct Session {
     HostFacts host;
     mutable bool output_failed = false;
 
-    /// On if standard error is a terminal and NO_COLOR is not set.
+    /// On if standard error is a terminal that has colours and NO_COLOR is not set.
     [[nodiscard]] report::Colour colour() const;
+    /// The same for standard output, and its width if it is a terminal.
+    [[nodiscard]] report::OutputStyle output_style() const;
     /// The path of the installed library for a kernel; on Linux there is one, whatever is asked
     /// for.
     [[nodiscard]] std::string installed_shim(HostFacts::Kernel kernel, Library library) const;

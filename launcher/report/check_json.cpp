@@ -80,6 +80,32 @@ std::string render_entitlements(const macho::Entitlements& entitlements) {
     return object.render();
 }
 
+std::string source_of(const macho::Entitlements& entitlements) {
+    switch (entitlements.source) {
+    case macho::EntitlementSource::none:
+        break;
+    case macho::EntitlementSource::xml:
+        return string("xml");
+    case macho::EntitlementSource::der:
+        return string("der");
+    }
+    return "null";
+}
+
+// What is wrong with the slice itself, apart from its signature.
+std::string problem_of(const macho::SliceFacts& slice) {
+    if (!slice.image) {
+        return string(slice.image.error().message);
+    }
+    return slice.image->kernel_problem ? string(*slice.image->kernel_problem) : "null";
+}
+
+std::string platform_of(const macho::SliceFacts& slice) {
+    return slice.image && !slice.image->versions.empty()
+               ? string(slice.image->versions.front().platform_name)
+               : "null";
+}
+
 // `pages` is null where the page hashes were not checked.
 std::string render_signature(const macho::SliceFacts& slice, const macho::PageCheck* pages) {
     if (!slice.signature) {
@@ -95,10 +121,12 @@ std::string render_signature(const macho::SliceFacts& slice, const macho::PageCh
     const macho::CodeDirectory& best = signature.best();
     std::string checked = "null";
     if (pages != nullptr) {
-        checked = Object()
-                      .add("checked", std::to_string(pages->checked))
-                      .add("bad", std::to_string(pages->bad))
-                      .render();
+        checked =
+            Object()
+                .add("checked", std::to_string(pages->checked))
+                .add("bad", std::to_string(pages->bad))
+                .add("first_bad", pages->first_bad ? std::to_string(*pages->first_bad) : "null")
+                .render();
     }
     return Object()
         .add("kind", string(signature.kind == macho::SignatureKind::cms ? "cms" : "adhoc"))
@@ -110,6 +138,7 @@ std::string render_signature(const macho::SliceFacts& slice, const macho::PageCh
         .add("hardened", boolean(signature.is_hardened()))
         .add("library_validation", boolean(signature.has_library_validation()))
         .add("entitlements", render_entitlements(signature.entitlements))
+        .add("entitlements_from", source_of(signature.entitlements))
         .add("pages", checked)
         .render();
 }
@@ -132,6 +161,8 @@ std::string render_slices(const CheckedTarget& target) {
                 .add("architecture", string(slice.name))
                 .add("runs", boolean(slice.name == target.running_slice))
                 .add("type", slice.image ? string(slice.image->filetype_name) : "null")
+                .add("platform", platform_of(slice))
+                .add("problem", problem_of(slice))
                 .add("signature", render_signature(slice, pages))
                 .render();
         out += text::concat(out.empty() ? "" : ", ", rendered);
@@ -189,6 +220,25 @@ std::string render_target(const CheckedTarget& target) {
         .render();
 }
 
+std::string render_walk(const std::optional<target::Walk>& walk) {
+    if (!walk) {
+        return "null";
+    }
+    std::string unread;
+    for (const target::Unread& entry : walk->unread) {
+        unread +=
+            text::concat(unread.empty() ? "" : ", ", Object()
+                                                         .add("path", string(entry.path))
+                                                         .add("problem", string(entry.problem))
+                                                         .render());
+    }
+    return Object()
+        .add("files", std::to_string(walk->files))
+        .add("skipped", std::to_string(walk->skipped))
+        .add("unread", text::concat("[", unread, "]"))
+        .render();
+}
+
 } // namespace
 
 std::string render_check_json(const CheckReport& report) {
@@ -200,6 +250,7 @@ std::string render_check_json(const CheckReport& report) {
                             .add("metalrun", string(report.version))
                             .add("host", render_host(report.host))
                             .add("assumptions", strings(report.assumptions))
+                            .add("folders", render_walk(report.walk))
                             .add("targets", text::concat("[\n  ", targets, "\n]"))
                             .render(),
                         "\n");

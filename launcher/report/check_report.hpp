@@ -6,7 +6,9 @@
 
 #include "judge/judge.hpp"
 #include "report/diagnostic.hpp"
+#include "target/walk.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +29,17 @@ struct CheckReport {
     std::string version;
     std::vector<std::string> assumptions; ///< sentences
     std::vector<CheckedTarget> targets;
+    std::optional<target::Walk> walk; ///< absent: no folder was looked through
 };
 
-[[nodiscard]] std::string render_check(const CheckReport& report, Colour colour);
+/// Where a report goes: a terminal gets a table of the targets, if there is more than one, and
+/// explanations of those alone that are not injected for sure; everything else all of it.
+struct OutputStyle {
+    Colour colour = Colour::off;
+    std::optional<std::size_t> columns; ///< of the terminal; absent: it is none
+};
+
+[[nodiscard]] std::string render_check(const CheckReport& report, const OutputStyle& style);
 [[nodiscard]] std::string render_check_json(const CheckReport& report);
 
 } // namespace metalrun::report

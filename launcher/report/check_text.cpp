@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "macho/facts.hpp"
 #include "report/check_report.hpp"
+#include "report/check_table.hpp"
 #include "report/text.hpp"
 
+#include <array>
 #include <string_view>
 
 namespace metalrun::report {
@@ -33,12 +35,39 @@ std::string signature_text(const macho::SliceFacts& slice) {
         return "broken signature";
     }
     const macho::CodeSignature& signature = **slice.signature;
-    std::string out(signature.kind == macho::SignatureKind::cms ? "signed" : "ad hoc signed");
+    std::string flags;
     for (const std::string& name : macho::flag_names(signature.best().flags)) {
-        out += text::format(", {}", name);
+        flags += text::concat(flags.empty() ? "" : ", ", name);
+    }
+    std::string out(signature.kind == macho::SignatureKind::cms ? "signed" : "ad hoc signed");
+    if (!flags.empty()) {
+        out += text::format(" (flags: {})", flags);
     }
     if (const std::optional<std::string>& team = signature.best().team; team) {
         out += text::format(", team {}", text::escape(*team));
+    }
+    return out;
+}
+
+std::string pages_text(const std::optional<macho::PageCheck>& pages) {
+    if (!pages || pages->checked == 0) {
+        return {};
+    }
+    return pages->good()
+               ? ", page hashes agree"
+               : text::format(", {} of {} page hashes differ", pages->bad, pages->checked);
+}
+
+// The entitlements that the rules look at and that are granted.
+std::string entitlements_text(const macho::SliceFacts& slice) {
+    static constexpr std::array<std::string_view, 4> kTold{
+        macho::kAllowDyldVariables, macho::kDisableLibraryValidation,
+        "com.apple.security.app-sandbox", "com.apple.security.get-task-allow"};
+    std::string out;
+    for (const std::string_view key : kTold) {
+        if (slice.signature && *slice.signature && (*slice.signature)->entitlements.is_true(key)) {
+            out += text::format("    entitlement {}\n", key);
+        }
     }
     return out;
 }
@@ -52,11 +81,14 @@ std::string render_slices(const CheckedTarget& target) {
                                                        : text::escape(facts->interpreter));
     }
     if (const macho::FileFacts* file = image ? image->content.macho() : nullptr; file != nullptr) {
-        for (const macho::SliceFacts& slice : file->slices) {
-            out += text::format("  {} {}, {}{}\n", slice.name,
+        for (std::size_t i = 0; i < file->slices.size(); ++i) {
+            const macho::SliceFacts& slice = file->slices[i];
+            out += text::format("  {} {}, {}{}{}\n", slice.name,
                                 slice.image ? slice.image->filetype_name : std::string("damaged"),
                                 signature_text(slice),
+                                i < image->pages.size() ? pages_text(image->pages[i]) : "",
                                 slice.name == target.running_slice ? " (runs)" : "");
+            out += entitlements_text(slice);
         }
     }
     return out;
@@ -70,23 +102,63 @@ std::string outcome_text(const judge::Verdict& verdict) {
     return out;
 }
 
+// The way to the file that is judged, where it is not the file that was named.
+std::string render_way(const target::Chain& chain) {
+    std::string out;
+    for (const target::Link& link : chain.links) {
+        if (chain.links.size() > 1 && link.path != chain.typed) {
+            out += text::format("  {} {}\n", target::to_string(link.kind), text::escape(link.path));
+        }
+    }
+    return out;
+}
+
+std::string render_target(const CheckedTarget& target, Colour colour) {
+    std::string out = text::format("\n{}: {}\n", text::escape(target.chain.typed),
+                                   judge::to_string(target.verdict.decision));
+    out += text::format("  if the library is inserted: {}\n", outcome_text(target.verdict));
+    out += render_way(target.chain);
+    out += render_slices(target);
+    for (const judge::Finding& finding : target.verdict.findings) {
+        out += render(finding, colour);
+    }
+    return out;
+}
+
+std::string render_walk(const CheckReport& report) {
+    if (!report.walk) {
+        return {};
+    }
+    std::string out = text::format("\nlooked through {} files; {} are no programs\n",
+                                   report.walk->files, report.walk->skipped);
+    for (const target::Unread& unread : report.walk->unread) {
+        out += text::format("not looked at: {}: {}\n", text::escape(unread.path), unread.problem);
+    }
+    return out;
+}
+
+bool is_sure(const judge::Verdict& verdict) {
+    return verdict.decision == judge::Decision::inject &&
+           verdict.outcome != judge::Outcome::uncertain;
+}
+
 } // namespace
 
-std::string render_check(const CheckReport& report, Colour colour) {
+std::string render_check(const CheckReport& report, const OutputStyle& style) {
     std::string out = render_host(report.host);
     for (const std::string& assumption : report.assumptions) {
         out += text::format("assumed: {}\n", assumption);
     }
+    const bool has_table = style.columns && report.targets.size() > 1;
+    if (has_table) {
+        out += text::concat("\n", render_table(report, *style.columns, style.colour));
+    }
     for (const CheckedTarget& target : report.targets) {
-        out += text::format("\n{}: {}\n", text::escape(target.chain.typed),
-                            judge::to_string(target.verdict.decision));
-        out += text::format("  if the library is inserted: {}\n", outcome_text(target.verdict));
-        out += render_slices(target);
-        for (const judge::Finding& finding : target.verdict.findings) {
-            out += render(finding, colour);
+        if (!has_table || !is_sure(target.verdict)) {
+            out += render_target(target, style.colour);
         }
     }
-    return out;
+    return out + render_walk(report);
 }
 
 } // namespace metalrun::report

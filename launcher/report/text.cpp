@@ -116,6 +116,21 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
+bool begins_character(char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+}
+
+// Where the character of this number begins, or the end.
+std::size_t offset_of(std::string_view utf8, std::size_t character) {
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < utf8.size(); ++i) {
+        if (begins_character(utf8[i]) && seen++ == character) {
+            return i;
+        }
+    }
+    return utf8.size();
+}
+
 } // namespace
 
 std::string vformat(fmt::string_view pattern, fmt::format_args arguments) {
@@ -157,6 +172,21 @@ bool is_utf8(std::string_view bytes) {
         i += length;
     }
     return true;
+}
+
+std::size_t width(std::string_view utf8) {
+    return static_cast<std::size_t>(std::ranges::count_if(utf8, begins_character));
+}
+
+std::string elide(std::string_view utf8, std::size_t most) {
+    const std::size_t all = width(utf8);
+    if (all <= most || most == 0) {
+        return std::string(most == 0 ? std::string_view{} : utf8);
+    }
+    const std::size_t head = (most - 1) / 3;
+    const std::size_t tail = most - 1 - head;
+    return concat(utf8.substr(0, offset_of(utf8, head)), "…",
+                  utf8.substr(offset_of(utf8, all - tail)));
 }
 
 std::string basic_string(std::string_view bytes) {

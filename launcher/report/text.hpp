@@ -4,6 +4,7 @@
 // implementation; every other file includes <fmt/core.h> through this header.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,5 +47,12 @@ template <class... Part> [[nodiscard]] std::string concat(const Part&... parts) 
 [[nodiscard]] std::string basic_string(std::string_view bytes);
 
 [[nodiscard]] bool is_utf8(std::string_view bytes);
+
+/// How many characters `utf8` has: what it takes of a line, if none is wide or combines.
+[[nodiscard]] std::size_t width(std::string_view utf8);
+
+/// `utf8` if it has at most `most` characters, else so many: its begin, an ellipsis, and its end,
+/// which tells paths apart better.
+[[nodiscard]] std::string elide(std::string_view utf8, std::size_t most);
 
 } // namespace metalrun::text

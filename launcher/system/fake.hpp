@@ -101,6 +101,7 @@ public:
     std::string cache_folder; ///< empty: the system has none, as on Linux
     std::string current_folder = "/";
     std::set<int> terminals;
+    std::size_t columns = 80; ///< of every terminal
     std::set<std::string> folders_without_set_id;
     std::set<std::string> files_with_capabilities;
     std::set<std::string> folders_without_execution;
@@ -217,6 +218,7 @@ public:
     [[nodiscard]] bool is_terminal(int descriptor) override {
         return terminals.contains(descriptor);
     }
+    [[nodiscard]] std::size_t terminal_columns(int /*descriptor*/) override { return columns; }
     bool write(int descriptor, std::string_view text) override {
         written[descriptor] += text;
         return true;

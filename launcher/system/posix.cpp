@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -273,6 +274,13 @@ std::string PosixSystem::default_search_path() {
 
 bool PosixSystem::is_terminal(int descriptor) {
     return ::isatty(descriptor) == 1;
+}
+
+std::size_t PosixSystem::terminal_columns(int descriptor) {
+    constexpr std::size_t kUsual = 80;
+    winsize size{};
+    const bool known = ::ioctl(descriptor, TIOCGWINSZ, &size) == 0; // NOLINT(*-vararg): ioctl(2)
+    return known && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
 bool PosixSystem::write(int descriptor, std::string_view text) {

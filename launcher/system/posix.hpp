@@ -86,6 +86,7 @@ public:
     [[nodiscard]] int process_id() override;
     [[nodiscard]] std::string default_search_path() override;
     [[nodiscard]] bool is_terminal(int descriptor) override;
+    [[nodiscard]] std::size_t terminal_columns(int descriptor) override;
     bool write(int descriptor, std::string_view text) override;
 
 private:

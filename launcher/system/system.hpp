@@ -157,6 +157,8 @@ public:
     [[nodiscard]] virtual bool has_capabilities(const std::string& path) = 0;
 
     [[nodiscard]] virtual bool is_terminal(int descriptor) = 0;
+    /// How many characters a line of this terminal has; 80 if it does not say (TIOCGWINSZ).
+    [[nodiscard]] virtual std::size_t terminal_columns(int descriptor) = 0;
     /// Writes all of `text` to the descriptor, or as much as can be written.
     /// False if not all of it could be written. Standard error never holds a start up or ends it:
     /// what a closed or full pipe does not take within a second is dropped.

@@ -36,6 +36,15 @@ TEST_SUITE("report.text") {
         CHECK(text::basic_string("\x7f") == "\"\\u007f\"");
     }
 
+    TEST_CASE("a text that is too long keeps its begin and more of its end") {
+        CHECK(text::elide("abcdefghij", 10) == "abcdefghij");
+        CHECK(text::elide("abcdefghij", 7) == "ab…ghij");
+        CHECK(text::elide("äöüäöüäöü", 4) == "ä…öü");
+        CHECK(text::elide("abc", 1) == "…");
+        CHECK(text::elide("abc", 0).empty());
+        CHECK(text::width("äöü…") == 4);
+    }
+
     TEST_CASE("the nearest word is found, a far one is not") {
         constexpr std::array<std::string_view, 3> words{"apple_family", "hook", "working_set"};
         CHECK(text::nearest("apple_familly", words) == "apple_family");
