@@ -47,13 +47,13 @@ void require_agreement(const macho::SliceFacts& decide, const macho::SliceFacts&
 
 void require_pages(const tests::PaddedFile& file, const macho::SliceFacts& slice) {
     const macho::PageCheck check = macho::check_pages(file, slice);
-    std::uint64_t slots = 0;
+    std::uint64_t pages = 0;
     if (slice.signature && *slice.signature) {
         for (const macho::CodeDirectory& directory : (*slice.signature)->directories) {
-            slots += directory.code_slots;
+            pages += tests::pages_of(directory);
         }
     }
-    require(check.checked == slots, "each page hash is compared");
+    require(check.checked == pages, "each page is compared");
     require(check.bad <= check.checked && check.first_bad.has_value() == (check.bad != 0),
             "bad pages are counted");
 }

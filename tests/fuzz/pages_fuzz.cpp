@@ -10,7 +10,10 @@
 #include "signature_checks.hpp"
 #include "system/digest.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -26,21 +29,51 @@ std::uint64_t signature_offset(Bytes slice) {
                : read_be<std::uint32_t>(slice, directory + 32).value_or(0);
 }
 
+// By page: the number of its hash, if it has one. A part of scattered pages has a page more than it
+// says, unless that is the next part's; a part that is not behind the one before ends them all.
+std::vector<std::optional<std::uint64_t>> hash_numbers(const macho::CodeDirectory& directory) {
+    std::vector<std::optional<std::uint64_t>> numbers(tests::pages_of(directory));
+    if (!directory.is_scattered) {
+        for (std::uint64_t page = 0; page < numbers.size(); ++page) {
+            numbers[page] = page;
+        }
+    }
+    std::uint64_t before = 0;
+    for (std::size_t i = 0; i < directory.scatter.size(); ++i) {
+        const std::uint64_t first = directory.scatter[i].first_page;
+        const std::uint64_t last = first + directory.scatter[i].pages;
+        if (i != 0 && first <= directory.scatter[i - 1].first_page) {
+            break;
+        }
+        for (std::uint64_t page = first; page <= last && page < numbers.size(); ++page) {
+            numbers[page] = numbers[page].value_or(before + page - first);
+        }
+        before += directory.scatter[i].pages;
+    }
+    return numbers;
+}
+
+bool is_good(Bytes slice, const macho::CodeDirectory& directory, std::uint64_t page,
+             std::optional<std::uint64_t> number) {
+    const std::uint64_t hash_size = macho::hash_size_of(directory.hash_type);
+    const std::uint64_t begin = page * directory.page_size_bytes;
+    const std::uint64_t length = std::min(directory.page_size_bytes, directory.code_limit - begin);
+    const DigestValue value =
+        digest(macho::digest_kind_of(directory.hash_type), *metalrun::slice(slice, begin, length));
+    const auto whole = metalrun::slice(slice, directory.offset_in_slice, directory.length);
+    const auto hash =
+        number ? metalrun::slice(*whole, directory.hash_offset + *number * hash_size, hash_size)
+               : std::nullopt;
+    return hash && std::ranges::equal(*hash, value.view().first(hash_size));
+}
+
 macho::PageCheck count_pages(Bytes slice, const macho::CodeSignature& signature) {
     macho::PageCheck check;
     for (const macho::CodeDirectory& directory : signature.directories) {
-        const std::uint64_t hash_size = macho::hash_size_of(directory.hash_type);
-        const std::uint64_t page_size = directory.page_size_bytes;
-        for (std::uint64_t page = 0; page * page_size < directory.code_limit; ++page) {
-            const std::uint64_t length =
-                std::min(page_size, directory.code_limit - page * page_size);
-            const DigestValue value = digest(macho::digest_kind_of(directory.hash_type),
-                                             *metalrun::slice(slice, page * page_size, length));
-            const auto hash = metalrun::slice(
-                slice, directory.offset_in_slice + directory.hash_offset + page * hash_size,
-                hash_size);
+        const auto numbers = hash_numbers(directory);
+        for (std::uint64_t page = 0; page < numbers.size(); ++page) {
             ++check.checked;
-            if (!std::ranges::equal(*hash, value.view().first(hash_size))) {
+            if (!is_good(slice, directory, page, numbers[page])) {
                 ++check.bad;
                 check.first_bad = std::min(check.first_bad.value_or(page), page);
             }

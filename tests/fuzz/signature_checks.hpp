@@ -19,6 +19,10 @@ inline int rank_of(macho::HashType type) {
     return type == sha1 ? 0 : type == sha256_truncated ? 1 : type == sha256 ? 2 : 3;
 }
 
+inline std::uint64_t pages_of(const macho::CodeDirectory& directory) {
+    return (directory.code_limit + directory.page_size_bytes - 1) / directory.page_size_bytes;
+}
+
 /// Each range that is told lies inside the slice, and the numbers agree with each other.
 inline void require_inside(const macho::CodeSignature& signature, std::uint64_t slice_size) {
     require(signature.best_index < signature.directories.size(), "the best directory is there");
@@ -33,10 +37,9 @@ inline void require_inside(const macho::CodeSignature& signature, std::uint64_t 
         require(directory.code_limit <= slice_size, "the code limit lies inside the slice");
         require(directory.page_size_bytes == 0x1000 || directory.page_size_bytes == 0x4000,
                 "a page has 4 or 16 KiB");
-        require((directory.code_limit + directory.page_size_bytes - 1) /
-                        directory.page_size_bytes ==
-                    directory.code_slots,
+        require(pages_of(directory) == directory.code_slots || directory.is_scattered,
                 "each page has a hash");
+        require(directory.scatter.size() <= macho::kMostScatter, "scattered parts are capped");
         require(directory.cdhash.empty() || directory.cdhash.size() == 40,
                 "a cdhash has 40 digits");
         require(rank_of(signature.best().hash_type) >= rank_of(directory.hash_type),
@@ -44,6 +47,7 @@ inline void require_inside(const macho::CodeSignature& signature, std::uint64_t 
     }
     require((signature.kind == macho::SignatureKind::cms) == (signature.cms_bytes != 0),
             "a signature with a CMS is of that kind");
+    require(!signature.cms || signature.cms_bytes != 0, "only a CMS has a digest");
     require(signature.cms_bytes <= slice_size, "the CMS lies inside the slice");
 }
 
@@ -58,6 +62,9 @@ inline void require_agreement(const SignatureResult& decide, const SignatureResu
         if (decide->directories[i].cdhash.empty()) {
             less.directories[i].cdhash.clear();
         }
+    }
+    if (!decide->cms) {
+        less.cms.reset();
     }
     require(*decide == less, "deciding and verifying say the same");
 }

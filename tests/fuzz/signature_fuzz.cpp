@@ -81,10 +81,10 @@ std::uint64_t code_size(Bytes signature) {
 }
 
 // What deciding may read of a signature: each small blob once for each kind of directory, the
-// entitlements, and the headers.
+// entitlements, scattered parts and the headers.
 std::uint64_t most_read(std::uint64_t size) {
     return 32 * std::min(size, macho::kSmallBlob) + 2 * macho::kLargestEntitlements +
-           (std::uint64_t{64} << 10U);
+           (std::uint64_t{512} << 10U);
 }
 
 void try_signature(Bytes bytes) {
