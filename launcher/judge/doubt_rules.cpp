@@ -120,6 +120,7 @@ Found enhanced_security(const Question& q) {
                                                "inserted libraries is not published",
                                                target_name(q)));
             finding.facts.push_back(format("entitlement {}", text::escape(entry.key)));
+            finding.help = "if the shim has no effect, re-sign your own copy without it";
             return finding;
         }
     }
