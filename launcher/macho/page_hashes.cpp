@@ -65,9 +65,9 @@ public:
         const std::uint64_t first = begin / page_size;
         const std::uint64_t count = divide_up(size, page_size);
         const bool is_read = slice_.read_into(begin, code) && read_hashes(directory, first, count);
-        if (!digest_ || kind_ != digest_kind_of(directory.hash_type)) {
+        if (kind_ != digest_kind_of(directory.hash_type)) {
             kind_ = digest_kind_of(directory.hash_type);
-            digest_.emplace(kind_);
+            digest_ = Digest(kind_);
         }
         for (std::uint64_t i = 0; i < count; ++i) {
             const Bytes page = Bytes(code).subspan(static_cast<std::size_t>(i * page_size));
@@ -104,9 +104,9 @@ private:
         if (!has_hash_[index]) {
             return false;
         }
-        digest_->update(page.first(static_cast<std::size_t>(
+        digest_.update(page.first(static_cast<std::size_t>(
             std::min<std::uint64_t>(directory.page_size_bytes, page.size()))));
-        const DigestValue value = digest_->finish();
+        const DigestValue value = digest_.finish();
         return std::ranges::equal(Bytes(hashes_).subspan(index * size, size),
                                   value.view().first(size));
     }
@@ -123,8 +123,8 @@ private:
     std::vector<std::byte> code_;
     std::vector<std::byte> hashes_;
     std::vector<bool> has_hash_; // by page of the piece
-    std::optional<Digest> digest_;
     DigestKind kind_ = DigestKind::sha256;
+    Digest digest_{kind_};
     PageCheck check_;
 };
 
