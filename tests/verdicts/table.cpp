@@ -109,6 +109,16 @@ bool Row::fits(const Question& question) const {
            (sip == "any" || sip == question.sip) && version_fits(macos, question.macos);
 }
 
+std::vector<const Row*> Table::rows_for(const Question& question) const {
+    std::vector<const Row*> fitting;
+    for (const auto& row : rows) {
+        if (row.fits(question)) {
+            fitting.push_back(&row);
+        }
+    }
+    return fitting;
+}
+
 Table parse_table(std::string_view text) {
     Table table;
     std::istringstream in{std::string{text}};

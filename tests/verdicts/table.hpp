@@ -44,6 +44,9 @@ struct Row {
 struct Table {
     std::map<std::string, std::vector<std::string>> groups; ///< members are names only
     std::vector<Row> rows;
+
+    /// Those that decide a question: one, in a table without mistakes.
+    [[nodiscard]] std::vector<const Row*> rows_for(const Question& question) const;
 };
 
 /// Throws std::runtime_error, with the line, for what is no table.

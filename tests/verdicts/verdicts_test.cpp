@@ -5,11 +5,11 @@
 #include "harness.hpp"
 #include "table.hpp"
 
-#include <algorithm>
 #include <iostream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <tuple>
 
 #include <boost/json/src.hpp>
@@ -19,69 +19,10 @@ using namespace metalrun::test;
 
 namespace {
 
-using Rows = std::vector<const Row*>;
+using Answers = std::map<std::string, Answer>; ///< by path
 
-/// The questions that one call of 'check' answers: (macos, sip, library).
+/// The questions that one call of 'check' answers: macos, sip, library.
 using Machine = std::tuple<std::string, std::string, std::string>;
-
-std::string file_of(std::string_view folder, const std::string& name) {
-    const std::string own =
-        std::string{METALRUN_VERDICTS_FILES "/"}.append(folder).append("/").append(name);
-    return exists(own) ? own : METALRUN_FIXTURES "/" + name;
-}
-
-std::string library_file(const std::string& name) {
-    return METALRUN_VERDICTS_FILES "/libraries/" + name;
-}
-
-std::string text_or_dash(const boost::json::value& value) {
-    return value.is_string() ? std::string{value.as_string().c_str()} : "-";
-}
-
-/// Answers by path. Empty, with a failed check, when there is no document.
-std::map<std::string, Answer> parse_answers(const std::string& document) {
-    boost::system::error_code error;
-    const auto json = boost::json::parse(document, error);
-    REQUIRE_MESSAGE(!error, error.message());
-    std::map<std::string, Answer> answers;
-    for (const auto& target : json.at("targets").as_array()) {
-        answers[text_or_dash(target.at("path"))] = {
-            text_or_dash(target.at("decision")), text_or_dash(target.at("outcome")),
-            text_or_dash(target.at("worst")), text_or_dash(target.at("reason"))};
-    }
-    return answers;
-}
-
-std::map<std::string, Answer> ask(const TempFolder& folder, const Machine& machine,
-                                  const std::vector<std::string>& targets) {
-    const auto& [macos, sip, library] = machine;
-    const auto facts = folder.write(
-        "facts.toml",
-        "os = \"" + macos + "\"\narchitecture = \"arm64\"\nguest = true\nsip = \"" + sip + "\"\n");
-    Strings arguments{"check",        "--json", "--profile", "default",
-                      "--host-facts", facts,    "--shim",    library_file(library)};
-    for (const auto& target : targets) {
-        arguments.push_back(file_of("targets", target));
-    }
-    const auto outcome = run(metalrun_command(arguments));
-    CAPTURE(outcome.err);
-    return parse_answers(outcome.out);
-}
-
-const Table& table() {
-    static const Table kTable = parse_table(read_file(METALRUN_VERDICTS_TABLE));
-    return kTable;
-}
-
-Rows rows_for(const Question& question) {
-    Rows rows;
-    for (const auto& row : table().rows) {
-        if (row.fits(question)) {
-            rows.push_back(&row);
-        }
-    }
-    return rows;
-}
 
 /// What became of the questions of one row.
 struct Tally {
@@ -90,25 +31,85 @@ struct Tally {
     std::string first; ///< the first difference
 };
 
-std::map<Machine, std::vector<std::string>> by_machine() {
-    std::map<Machine, std::vector<std::string>> calls;
-    for (const auto& question : questions_of(table())) {
-        calls[{question.macos, question.sip, question.library}].push_back(question.target);
+/// A table, and the program asked about it.
+class Examination {
+public:
+    explicit Examination(std::string name)
+        : name_{std::move(name)},
+          table_{parse_table(read_file(METALRUN_VERDICTS_TABLES "/" + name_))} {
+        for (const auto& question : questions_of(table_)) {
+            calls_[{question.macos, question.sip, question.library}].push_back(question.target);
+        }
     }
-    return calls;
+
+    [[nodiscard]] const Table& table() const { return table_; }
+    [[nodiscard]] const std::map<Machine, Strings>& calls() const { return calls_; }
+    [[nodiscard]] Answers ask(const Machine& machine, const Strings& targets) const;
+    [[nodiscard]] std::map<const Row*, Tally> tally_all() const;
+    /// Where a row is, what it wants and why.
+    [[nodiscard]] std::string printed_row(const Row& row) const;
+
+private:
+    /// A file of this test, else a fixture.
+    [[nodiscard]] std::string file_of(const std::string& kind, const std::string& name) const;
+
+    std::string name_;
+    Table table_;
+    TempFolder folder_;
+    std::map<Machine, Strings> calls_;
+};
+
+std::string text_or_dash(const boost::json::value& value) {
+    return value.is_string() ? std::string{value.as_string().c_str()} : "-";
 }
 
-std::map<const Row*, Tally> tally_all() {
+Answers parse_answers(const std::string& document) {
+    Answers answers;
+    const auto root = boost::json::parse(document);
+    for (const auto& target : root.at("targets").as_array()) {
+        answers[text_or_dash(target.at("path"))] = {
+            text_or_dash(target.at("decision")), text_or_dash(target.at("outcome")),
+            text_or_dash(target.at("worst")), text_or_dash(target.at("reason"))};
+    }
+    return answers;
+}
+
+std::string Examination::file_of(const std::string& kind, const std::string& name) const {
+    const auto own = METALRUN_VERDICTS_FILES "/" + kind + "/" + name;
+    return exists(own) ? own : METALRUN_FIXTURES "/" + name;
+}
+
+/// Throws std::runtime_error when there is no document, or one without a target.
+Answers Examination::ask(const Machine& machine, const Strings& targets) const {
+    const auto& [macos, sip, library] = machine;
+    const auto facts = folder_.write("facts.toml", "os = \"" + macos +
+                                                       "\"\narchitecture = \"arm64\"\n"
+                                                       "guest = true\nsip = \"" +
+                                                       sip + "\"\n");
+    Strings arguments{"check",        "--json", "--profile", "default",
+                      "--host-facts", facts,    "--shim",    file_of("libraries", library)};
+    for (const auto& target : targets) {
+        arguments.push_back(file_of("targets", target));
+    }
+    const auto outcome = run(metalrun_command(arguments));
+    if (outcome.signal() != 0 || outcome.out.empty()) {
+        throw std::runtime_error{"no answer for " + library + ": " + outcome.err};
+    }
+    const auto by_path = parse_answers(outcome.out);
+    Answers by_name;
+    for (const auto& target : targets) {
+        by_name[target] = by_path.at(file_of("targets", target));
+    }
+    return by_name;
+}
+
+std::map<const Row*, Tally> Examination::tally_all() const {
     std::map<const Row*, Tally> tallies;
-    const TempFolder folder;
-    for (const auto& [machine, targets] : by_machine()) {
-        const auto answers = ask(folder, machine, targets);
-        for (const auto& target : targets) {
-            const auto& [macos, sip, library] = machine;
+    for (const auto& [machine, targets] : calls_) {
+        const auto& [macos, sip, library] = machine;
+        for (const auto& [target, seen] : ask(machine, targets)) {
             const Question question{target, library, sip, macos};
-            const auto found = answers.find(file_of("targets", target));
-            const Answer seen = found == answers.end() ? Answer{} : found->second;
-            for (const auto* row : rows_for(question)) {
+            for (const auto* row : table_.rows_for(question)) {
                 auto& tally = tallies[row];
                 const bool agreed = agrees(row->expected, seen);
                 (agreed ? tally.agreed : tally.differed) += 1;
@@ -121,63 +122,66 @@ std::map<const Row*, Tally> tally_all() {
     return tallies;
 }
 
-std::string report(const Row& row, const Tally& tally) {
-    std::ostringstream out;
-    out << "verdicts.txt:" << row.line << ": expected " << printed(row.expected) << " ("
-        << row.source << ")\n  " << tally.differed << " of " << tally.agreed + tally.differed
-        << " differ, the first: " << tally.first;
-    return out.str();
+std::string Examination::printed_row(const Row& row) const {
+    return name_ + ":" + std::to_string(row.line) + ": expected " + printed(row.expected) + " (" +
+           row.source + ")";
 }
+
+std::string printed(const Tally& tally) {
+    return "\n  " + std::to_string(tally.differed) + " of " +
+           std::to_string(tally.agreed + tally.differed) + " differ, the first: " + tally.first;
+}
+
+const std::initializer_list<std::string> kTables{"verdicts.txt"};
 
 } // namespace
 
 TEST_SUITE("verdicts") {
     TEST_CASE("every combination is decided by exactly one row") {
-        std::set<int> used;
-        for (const auto& question : questions_of(table())) {
-            const auto rows = rows_for(question);
-            CAPTURE(printed(question));
-            CHECK_EQ(rows.size(), 1);
-            for (const auto* row : rows) {
-                used.insert(row->line);
+        for (const auto& name : kTables) {
+            const Examination examination{name};
+            std::set<int> used;
+            for (const auto& question : questions_of(examination.table())) {
+                const auto rows = examination.table().rows_for(question);
+                CAPTURE(printed(question));
+                CHECK_EQ(rows.size(), 1);
+                for (const auto* row : rows) {
+                    used.insert(row->line);
+                }
             }
-        }
-        for (const auto& row : table().rows) {
-            CHECK_MESSAGE(used.contains(row.line), "verdicts.txt:", row.line, ": never asked");
+            for (const auto& row : examination.table().rows) {
+                CHECK_MESSAGE(used.contains(row.line), examination.printed_row(row),
+                              ": never asked");
+            }
         }
     }
 
     TEST_CASE("every answer is the documents' answer") {
-        int questions = 0;
-        for (const auto& [row, tally] : tally_all()) {
-            questions += tally.agreed + tally.differed;
-            const auto text = report(*row, tally);
-            if (row->known.empty()) {
-                CHECK_MESSAGE(tally.differed == 0, text);
-                continue;
+        for (const auto& name : kTables) {
+            const Examination examination{name};
+            for (const auto& [row, tally] : examination.tally_all()) {
+                const auto text = examination.printed_row(*row) + printed(tally);
+                if (row->known.empty()) {
+                    CHECK_MESSAGE(tally.differed == 0, text);
+                    continue;
+                }
+                std::cout << "known difference " << row->known << ": " << text << '\n';
+                CHECK_MESSAGE(tally.agreed == 0, examination.printed_row(*row),
+                              ": agrees now, take its mark away: ", row->known);
             }
-            std::cout << "known difference: " << text << "\n  " << row->known << '\n';
-            CHECK_MESSAGE(tally.agreed == 0, "verdicts.txt:", row->line,
-                          ": no difference any more, take the mark away: ", row->known);
         }
-        std::cout << questions << " questions, " << table().rows.size() << " rows\n";
     }
 
     TEST_CASE("System Integrity Protection unknown counts as on") {
-        const TempFolder folder;
-        for (const auto& [machine, targets] : by_machine()) {
-            const auto& [macos, sip, library] = machine;
-            // The versions differ in nothing that depends on it.
-            if (sip != "on" || macos != table().groups.at("versions").back()) {
-                continue;
-            }
-            const auto on = ask(folder, machine, targets);
-            const auto unknown = ask(folder, {macos, "unknown", library}, targets);
-            REQUIRE_EQ(on.size(), unknown.size());
-            for (const auto& [path, answer] : on) {
-                CAPTURE(path);
+        const Examination examination{"verdicts.txt"};
+        for (const auto* library : {"adhoc", "team", "universal", "missing"}) {
+            const Machine on{"15.5", "on", library};
+            const auto& targets = examination.calls().at(on);
+            const auto unknown = examination.ask({"15.5", "unknown", library}, targets);
+            for (const auto& [target, answer] : examination.ask(on, targets)) {
+                CAPTURE(target);
                 CAPTURE(library);
-                CHECK_EQ(printed(answer), printed(unknown.at(path)));
+                CHECK_EQ(printed(answer), printed(unknown.at(target)));
             }
         }
     }
