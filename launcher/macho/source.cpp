@@ -28,6 +28,9 @@ bool Source::read_into(std::uint64_t offset, std::span<std::byte> into) const {
     if (!fits(offset, into.size(), size_)) {
         return false;
     }
+    if (into.empty()) {
+        return true;
+    }
     if (const auto known = slice(first_, offset, into.size())) {
         std::ranges::copy(*known, into.begin());
         return true;

@@ -251,7 +251,7 @@ inline std::string make_directory(std::string_view code, const DirectoryOptions&
     for (const auto& [count, first] : options.scatter) {
         put_be(strings, count, 4);
         put_be(strings, first, 4);
-        put_be(strings, 0, 16);
+        strings.append(16, '\0');
     }
     strings.append(options.scatter.empty() ? 0 : 24, '\0');
     std::string hashes;
