@@ -6,6 +6,8 @@
 #include "target/shim.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <thread>
 #include <utility>
 
 namespace metalrun::commands {
@@ -50,6 +52,14 @@ void read_whole_signatures(target::Image& image, const File& file) {
     image.content = target::read_content(file, macho::Depth::verify);
 }
 
+// Starting a thread costs as much as hashing some tens of KiB.
+constexpr std::uint64_t kWorthThreads = std::uint64_t{4} << 20U;
+
+unsigned worker_count() {
+    constexpr unsigned kMostWorkers = 8;
+    return std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
+}
+
 // Page hashes of the slice that runs, or of all: those of a signature that can be believed.
 void check_pages(target::Image& image, const File& opened, const macho::SliceFacts* running,
                  bool every_slice) {
@@ -60,7 +70,8 @@ void check_pages(target::Image& image, const File& opened, const macho::SliceFac
     for (const macho::SliceFacts& slice : file->slices) {
         const bool wanted =
             (every_slice || &slice == running) && slice.signature && *slice.signature;
-        image.pages.push_back(wanted ? std::optional(macho::check_pages(opened, slice))
+        const unsigned workers = slice.size < kWorthThreads ? 1 : worker_count();
+        image.pages.push_back(wanted ? std::optional(macho::check_pages(opened, slice, workers))
                                      : std::nullopt);
     }
 }

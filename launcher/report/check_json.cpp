@@ -80,6 +80,18 @@ std::string render_entitlements(const macho::Entitlements& entitlements) {
     return object.render();
 }
 
+// What the signer signed agrees with the directory, else the signature were broken; that he signed
+// it is not verified.
+std::string render_cms(const macho::CodeSignature& signature) {
+    if (!signature.cms) {
+        return "null";
+    }
+    return Object()
+        .add("digest_agrees", boolean(true))
+        .add("signature_verified", boolean(false))
+        .render();
+}
+
 std::string source_of(const macho::Entitlements& entitlements) {
     switch (entitlements.source) {
     case macho::EntitlementSource::none:
@@ -139,6 +151,7 @@ std::string render_signature(const macho::SliceFacts& slice, const macho::PageCh
         .add("library_validation", boolean(signature.has_library_validation()))
         .add("entitlements", render_entitlements(signature.entitlements))
         .add("entitlements_from", source_of(signature.entitlements))
+        .add("cms", render_cms(signature))
         .add("pages", checked)
         .render();
 }

@@ -46,6 +46,9 @@ std::string signature_text(const macho::SliceFacts& slice) {
     if (const std::optional<std::string>& team = signature.best().team; team) {
         out += text::format(", team {}", text::escape(*team));
     }
+    if (signature.cms) {
+        out += ", who signed it was not verified";
+    }
     return out;
 }
 
