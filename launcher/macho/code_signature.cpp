@@ -73,8 +73,16 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_worth_hashing(std::uint64_t length) const {
-        return depth_ == Depth::verify || length <= kSmallBlob;
+    // Blobs can lie in each other, and each is hashed for each directory.
+    [[nodiscard]] bool is_worth_hashing(std::uint64_t length) {
+        if (depth_ == Depth::verify) {
+            return true;
+        }
+        if (length > kSmallBlob || length > left_to_hash_) {
+            return false;
+        }
+        left_to_hash_ -= length;
+        return true;
     }
 
     Step directories(const std::vector<Blob>& blobs) {
@@ -223,7 +231,7 @@ private:
     }
 
     [[nodiscard]] Step slot_hash(std::uint32_t slot, const Blob* blob,
-                                 const DirectoryFacts& facts) const {
+                                 const DirectoryFacts& facts) {
         const bool has_hash = !facts.special_hashes.at(slot).empty();
         if (blob != nullptr && has_hash) {
             if (!agrees(*blob, facts)) {
@@ -244,7 +252,7 @@ private:
         return {};
     }
 
-    [[nodiscard]] bool agrees(const Blob& blob, const DirectoryFacts& facts) const {
+    [[nodiscard]] bool agrees(const Blob& blob, const DirectoryFacts& facts) {
         if (!is_worth_hashing(blob.length)) {
             return true;
         }
@@ -293,6 +301,7 @@ private:
     const Source& area_;
     std::uint64_t offset_in_slice_;
     Depth depth_;
+    std::uint64_t left_to_hash_ = kMostHashed;
     CodeSignature signature_;
     std::string best_digest_; // hexadecimal, whole; empty: not computed
     std::vector<DirectoryFacts> directories_;

@@ -100,8 +100,10 @@ enum class Depth : std::uint8_t {
 
 /// The kernel's own limit for a signature.
 inline constexpr std::uint64_t kLargestSignature = std::uint64_t{40} << 20U;
-/// Up to this size a directory or another blob is hashed at Depth::decide too.
+/// Up to this size a directory or another blob is hashed at Depth::decide too, as long as all
+/// that is hashed is not more than kMostHashed.
 inline constexpr std::uint64_t kSmallBlob = std::uint64_t{256} << 10U;
+inline constexpr std::uint64_t kMostHashed = std::uint64_t{512} << 10U;
 /// Larger property lists are not believed (real ones: below 16 KiB).
 inline constexpr std::uint64_t kLargestEntitlements = std::uint64_t{1} << 20U;
 inline constexpr std::uint32_t kMostBlobs = 64;

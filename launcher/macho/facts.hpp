@@ -2,7 +2,8 @@
 //
 // All that metalrun knows of a Mach-O file: container, slices, and each slice's image and code
 // signature. Reads the header, the load commands and the small parts of the signature; judging a
-// program of any size at Depth::decide reads at most 1 MiB.
+// program of any size at Depth::decide reads at most 1 MiB of each slice, unless its commands or
+// entitlements alone come near to what is believed of them.
 #pragma once
 
 #include "macho/code_signature.hpp"

@@ -39,6 +39,22 @@ std::string with_indefinite_length(const std::string& cms) {
            std::string("\0\0", 2);
 }
 
+// --- how much is read ---------------------------------------------------------------------------
+
+struct CountingFile final : File {
+    explicit CountingFile(const FakeFile& file) : file_(file) {}
+    [[nodiscard]] const FileStatus& status() const override { return file_.status(); }
+    [[nodiscard]] SysResult<std::string> real_path() const override { return file_.real_path(); }
+    [[nodiscard]] SysResult<std::size_t> read_at(std::uint64_t offset,
+                                                 std::span<std::byte> into) const override {
+        const auto got = file_.read_at(offset, into);
+        read_ += got.value_or(0);
+        return got;
+    }
+    const FakeFile& file_;
+    mutable std::size_t read_ = 0;
+};
+
 } // namespace
 
 TEST_SUITE("macho.signature") {
@@ -267,6 +283,32 @@ TEST_SUITE("macho.signature") {
         CHECK(flag_names(0).empty());
     }
 
+    TEST_CASE("what is hashed to decide is bounded in all, whatever the signature repeats") {
+        constexpr std::size_t kSize = std::size_t{1} << 20U;
+        const std::string program = code_before_signature(kSize);
+        const std::string blob =
+            make_blob(kMagicLaunchConstraint, std::string(std::size_t{200} << 10U, 'x'));
+        const Slots constraints{{8, blob}, {9, blob}, {10, blob}, {11, blob}};
+        Slots slots{
+            {0, make_directory(program, {.special = constraints})},
+            {0x1000,
+             make_directory(program, {.hash_type = 3, .hash_size = 20, .special = constraints})},
+            {0x1001,
+             make_directory(program, {.hash_type = 4, .hash_size = 48, .special = constraints})}};
+        slots.insert(slots.end(), constraints.begin(), constraints.end());
+        std::string signature = make_super_blob(slots);
+        REQUIRE(signature.size() <= kSize);
+        signature.resize(kSize, '\0');
+        const FakeFile file = file_with(program + signature);
+        const CountingFile counting(file);
+        const auto facts = read_facts(counting);
+        REQUIRE(facts.has_value());
+        const auto& decided = facts->slices.at(0).signature.value();
+        REQUIRE_MESSAGE(decided.has_value(), problem(decided));
+        CHECK(counting.read_ < kSize);
+        CHECK(read_file(program + signature).has_value());
+    }
+
     TEST_CASE("a large program is judged from few bytes, and verified when asked") {
         MachoOptions options;
         constexpr std::size_t kCode = std::size_t{48} << 20U;
@@ -275,21 +317,6 @@ TEST_SUITE("macho.signature") {
         const std::string program = make_macho(options);
         std::string signature = make_super_blob({{0, make_directory(program)}});
         signature.resize(0x100000, '\0');
-        struct CountingFile final : File {
-            explicit CountingFile(const FakeFile& file) : file_(file) {}
-            [[nodiscard]] const FileStatus& status() const override { return file_.status(); }
-            [[nodiscard]] SysResult<std::string> real_path() const override {
-                return file_.real_path();
-            }
-            [[nodiscard]] SysResult<std::size_t> read_at(std::uint64_t offset,
-                                                         std::span<std::byte> into) const override {
-                const auto got = file_.read_at(offset, into);
-                read_ += got.value_or(0);
-                return got;
-            }
-            const FakeFile& file_;
-            mutable std::size_t read_ = 0;
-        };
         const FakeFile file = file_with(program + signature);
         const CountingFile counting(file);
         const auto facts = read_facts(counting);
