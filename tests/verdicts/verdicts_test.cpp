@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // metalrun's answers for every combination of target, library, SIP state and macOS version against
-// verdicts.txt, which was written from the documents it names and not from the program.
+// verdicts.txt and scripts.txt, which were written from the documents they name and not from the
+// program.
 #include "harness.hpp"
+#include "scripts.hpp"
 #include "table.hpp"
 
 #include <iostream>
@@ -37,6 +39,9 @@ public:
     explicit Examination(std::string name)
         : name_{std::move(name)},
           table_{parse_table(read_file(METALRUN_VERDICTS_TABLES "/" + name_))} {
+        for (const auto& [script, bytes] : scripts()) {
+            folder_.write("scripts/" + script, bytes, 0755);
+        }
         for (const auto& question : questions_of(table_)) {
             calls_[{question.macos, question.sip, question.library}].push_back(question.target);
         }
@@ -50,7 +55,7 @@ public:
     [[nodiscard]] std::string printed_row(const Row& row) const;
 
 private:
-    /// A file of this test, else a fixture.
+    /// One of the scripts, a file of this test, else a fixture.
     [[nodiscard]] std::string file_of(const std::string& kind, const std::string& name) const;
 
     std::string name_;
@@ -75,8 +80,12 @@ Answers parse_answers(const std::string& document) {
 }
 
 std::string Examination::file_of(const std::string& kind, const std::string& name) const {
-    const auto own = METALRUN_VERDICTS_FILES "/" + kind + "/" + name;
-    return exists(own) ? own : METALRUN_FIXTURES "/" + name;
+    for (const auto& folder : {folder_ / "scripts", METALRUN_VERDICTS_FILES "/" + kind}) {
+        if (const auto path = folder + "/" + name; exists(path)) {
+            return path;
+        }
+    }
+    return METALRUN_FIXTURES "/" + name;
 }
 
 /// Throws std::runtime_error when there is no document, or one without a target.
@@ -132,7 +141,7 @@ std::string printed(const Tally& tally) {
            std::to_string(tally.agreed + tally.differed) + " differ, the first: " + tally.first;
 }
 
-const std::initializer_list<std::string> kTables{"verdicts.txt"};
+const std::initializer_list<std::string> kTables{"verdicts.txt", "scripts.txt"};
 
 } // namespace
 
