@@ -109,7 +109,8 @@ std::string problem_of(const macho::SliceFacts& slice) {
     if (!slice.image) {
         return string(slice.image.error().message);
     }
-    return slice.image->kernel_problem ? string(*slice.image->kernel_problem) : "null";
+    const std::optional<std::string>& problem = slice.image->kernel_problem;
+    return problem ? string(*problem) : "null";
 }
 
 std::string platform_of(const macho::SliceFacts& slice) {

@@ -83,13 +83,14 @@ std::string render_slices(const CheckedTarget& target) {
                             facts->interpreter.empty() ? std::string("static")
                                                        : text::escape(facts->interpreter));
     }
-    if (const macho::FileFacts* file = image ? image->content.macho() : nullptr; file != nullptr) {
+    if (image && image->content.macho() != nullptr) {
+        const macho::FileFacts* file = image->content.macho();
+        const std::vector<std::optional<macho::PageCheck>>& pages = image->pages;
         for (std::size_t i = 0; i < file->slices.size(); ++i) {
             const macho::SliceFacts& slice = file->slices[i];
             out += text::format("  {} {}, {}{}{}\n", slice.name,
                                 slice.image ? slice.image->filetype_name : std::string("damaged"),
-                                signature_text(slice),
-                                i < image->pages.size() ? pages_text(image->pages[i]) : "",
+                                signature_text(slice), i < pages.size() ? pages_text(pages[i]) : "",
                                 slice.name == target.running_slice ? " (runs)" : "");
             out += entitlements_text(slice);
         }

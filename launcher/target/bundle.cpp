@@ -57,7 +57,7 @@ std::string name_without_ending(const std::string& bundle) {
 // The file of the bundle's own name, or the only one in the folder; empty: neither is there.
 std::string likely_executable(System& system, const std::string& bundle,
                               const std::string& programs) {
-    const std::string own = text::concat(programs, "/", name_without_ending(bundle));
+    std::string own = text::concat(programs, "/", name_without_ending(bundle));
     if (is_kind(system, own, FileKind::regular)) {
         return own;
     }
