@@ -3,6 +3,7 @@
 // What makes the outcome of an insertion into a Mach-O program doubtful, and what is only told.
 #include "judge/rule_parts.hpp"
 #include "judge/rules.hpp"
+#include "macho/format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -140,20 +141,66 @@ Found quarantined(const Question& q) {
     return finding;
 }
 
-// The kernel takes the DER form; Security reads either (injection-rules 2.3).
+// The kernel takes the DER form, older code the XML one (injection-rules 2.3); signers write both.
 Found entitlements_disagree(const Question& q) {
     const macho::CodeSignature* signature = target_signature(q);
-    if (signature == nullptr || !signature->entitlements.disagree) {
+    if (signature == nullptr) {
         return std::nullopt;
     }
-    const bool from_der = signature->entitlements.source == macho::EntitlementSource::der;
+    const macho::Entitlements& entitlements = signature->entitlements;
+    const bool only_der = entitlements.has_der && !entitlements.has_xml;
+    if (!entitlements.disagree && !only_der) {
+        return std::nullopt;
+    }
     Finding finding = remark(
-        FindingId::entitlements_disagree, Severity::warning,
-        format("the two forms of the entitlements of {} do not say the same", target_name(q)));
-    finding.facts.emplace_back(from_der ? "the DER form counts, as for the kernel"
-                                        : "the DER form cannot be read: the XML form counts");
+        FindingId::entitlements_disagree, only_der ? Severity::note : Severity::warning,
+        only_der ? format("the entitlements of {} are there in the DER form only", target_name(q))
+                 : format("the two forms of the entitlements of {} do not say the same",
+                          target_name(q)));
+    finding.facts.emplace_back(entitlements.source == macho::EntitlementSource::der
+                                   ? "the DER form counts, as for the kernel"
+                                   : "the XML form counts, for the DER form cannot be read");
+    for (const std::string& problem : {entitlements.der_problem, entitlements.xml_problem}) {
+        if (!problem.empty()) {
+            finding.facts.push_back(problem);
+        }
+    }
     finding.help = "sign your own copy anew (see metalrun(1), SIGNING)";
     return finding;
+}
+
+// Neither stops the kernel, and no signer writes it (corpus RULES, soft rows).
+Found odd_signature(const Question& q) {
+    const macho::CodeSignature* signature = target_signature(q);
+    if (signature == nullptr || !signature->has_overlapping_blobs) {
+        return std::nullopt;
+    }
+    return remark(FindingId::bad_signature, Severity::warning,
+                  format("parts of the code signature of {} overlap: macOS may take it for altered",
+                         target_name(q)));
+}
+
+Found odd_commands(const Question& q) {
+    const macho::Image* image = target_image(q);
+    if (image == nullptr || !image->has_unterminated_strings) {
+        return std::nullopt;
+    }
+    return remark(FindingId::malformed, Severity::warning,
+                  format("a path in the load commands of {} has no end of its own: dyld may refuse "
+                         "the program",
+                         target_name(q)));
+}
+
+// It runs beside macOS's own frameworks and takes libraries that are built for macOS
+// (injection-rules 1.7).
+Found catalyst(const Question& q) {
+    const macho::Image* image = target_image(q);
+    if (image == nullptr || image->platform() != macho::kPlatformMacCatalyst) {
+        return std::nullopt;
+    }
+    return remark(FindingId::wrong_platform, Severity::note,
+                  format("{} is built for Mac Catalyst, which takes libraries built for macOS",
+                         target_name(q)));
 }
 
 Found slice_pinned(const Question& q) {

@@ -137,6 +137,25 @@ TEST_SUITE("judge.chain") {
         CHECK_FALSE(changed.has(FindingId::entitlements_disagree));
         changed.signature().entitlements.disagree = true;
         CHECK(changed.has(FindingId::entitlements_disagree));
+        changed.signature().entitlements = {.has_der = true};
+        CHECK(changed.has(FindingId::entitlements_disagree));
+        changed.signature().entitlements.has_xml = true;
+        CHECK_FALSE(changed.has(FindingId::entitlements_disagree));
+    }
+
+    TEST_CASE("what no linker and no signer writes is told, and does not decide") {
+        Case parts;
+        parts.signature().has_overlapping_blobs = true;
+        CHECK(parts.has(FindingId::bad_signature));
+        CHECK(parts.verdict().decision == Decision::inject);
+        Case commands;
+        commands.slice().image->has_unterminated_strings = true;
+        CHECK(commands.has(FindingId::malformed));
+        CHECK(commands.verdict().decision == Decision::inject);
+        Case catalyst;
+        catalyst.slice().image->versions.front().platform = macho::kPlatformMacCatalyst;
+        CHECK(catalyst.has(FindingId::wrong_platform));
+        CHECK(catalyst.verdict().decision == Decision::inject);
     }
 
     TEST_CASE("without enforcement neither the hardened runtime nor library validation counts") {
