@@ -154,6 +154,21 @@ Found env_resolved(const Question& q) {
                          quote(q.chain.links.front().path), quote(q.chain.path)));
 }
 
+// Judged for another machine: only there it can be told what the interpreter is.
+Found interpreter_unseen(const Question& q) {
+    const target::Image* image = image_of(q);
+    if (image == nullptr || !image->elsewhere || is_system_program(q)) {
+        return std::nullopt;
+    }
+    Finding finding =
+        uncertain(Outcome::killed, FindingId::script_interpreter_missing,
+                  format("the interpreter {} of {} cannot be looked at from this machine",
+                         target_name(q), quote(q.chain.path)));
+    finding.help =
+        format("run 'metalrun check {}' on the guest itself", text::escape(q.chain.typed));
+    return finding;
+}
+
 Found bundle_resolved(const Question& q) {
     if (q.chain.links.empty() || q.chain.links.front().kind != target::LinkKind::bundle) {
         return std::nullopt;

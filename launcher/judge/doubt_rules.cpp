@@ -206,7 +206,7 @@ Found catalyst(const Question& q) {
 Found slice_pinned(const Question& q) {
     const macho::FileFacts* file = target_macho(q);
     const macho::SliceFacts* slice = target_slice(q);
-    if (file == nullptr || slice == nullptr || slice->name != "arm64" ||
+    if (file == nullptr || slice == nullptr || slice->name == "arm64e" ||
         !has_slice(*file, "arm64e")) {
         return std::nullopt;
     }

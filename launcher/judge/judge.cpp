@@ -101,8 +101,12 @@ const macho::SliceFacts* running_slice(const macho::FileFacts& file,
         static constexpr std::array<std::string_view, 3> kNames{"arm64", "arm64e", "x86_64"};
         return find(kNames.at(static_cast<std::size_t>(*asked)));
     }
-    const macho::SliceFacts* plain = find("arm64");
-    return plain != nullptr ? plain : find("arm64e");
+    for (const std::string_view name : {"arm64", "arm64v8", "arm64e"}) {
+        if (const macho::SliceFacts* slice = find(name); slice != nullptr) {
+            return slice;
+        }
+    }
+    return nullptr;
 }
 
 bool fits_host(const elf::Facts& facts, const HostFacts& host) {

@@ -136,7 +136,7 @@ Found wrong_platform(const Question& q) {
         image->platform() == macho::kPlatformMacCatalyst) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::wrong_platform,
+    Finding finding = error_at(Step::launch, Outcome::killed, FindingId::wrong_platform,
                                format("{} is built for {}, not for macOS", target_name(q),
                                       image->versions.front().platform_name));
     finding.help = "use a build for macOS";

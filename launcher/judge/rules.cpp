@@ -29,8 +29,8 @@ constexpr std::array kRules{
     rule::restrict_segment, rule::restrict_flag, rule::hardened_runtime, rule::library_validation,
     rule::static_program, rule::python_stub, rule::login_shell,
     // uncertain
-    rule::launch_constraint, rule::library_constraint, rule::quarantined, rule::app_sandbox,
-    rule::enhanced_security, rule::unusual_entitlement,
+    rule::interpreter_unseen, rule::launch_constraint, rule::library_constraint, rule::quarantined,
+    rule::app_sandbox, rule::enhanced_security, rule::unusual_entitlement,
     // information
     rule::shim_known, rule::shim_foreign, rule::shim_on_shared_folder, rule::bundle_resolved,
     rule::entitlements_disagree, rule::odd_signature, rule::odd_commands, rule::catalyst,

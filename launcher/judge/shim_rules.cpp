@@ -47,19 +47,34 @@ bool is_library(const target::Content& content) {
                                           });
 }
 
+// What the target becomes. macOS's own programs, also those that cannot be looked at from here, are
+// arm64e (injection-rules 3.5).
+std::optional<macho::Process> target_process(const Question& q) {
+    if (const macho::SliceFacts* slice = target_slice(q); slice != nullptr) {
+        return macho::process_of(*slice, grading_of(q));
+    }
+    const target::Image* image = image_of(q);
+    // With System Integrity Protection they read no variable, and so no library is asked for.
+    const bool is_unseen = image != nullptr && image->elsewhere && is_system_program(q) &&
+                           q.host.sip == Tri::no;
+    return is_unseen ? std::optional(macho::Process::arm64e) : std::nullopt;
+}
+
+std::string_view process_name(const Question& q) {
+    const macho::SliceFacts* slice = target_slice(q);
+    return slice != nullptr ? std::string_view(slice->name) : std::string_view("arm64e");
+}
+
 Found shim_slice_missing(const Question& q) {
     const macho::FileFacts* library = shim_macho(q);
-    const macho::SliceFacts* slice = target_slice(q);
-    if (library == nullptr || slice == nullptr) {
-        return std::nullopt;
-    }
-    const auto process = macho::process_of(*slice, grading_of(q));
-    if (!process || macho::library_slice(*library, *process, grading_of(q)) != nullptr) {
+    const auto process = target_process(q);
+    if (library == nullptr || !process ||
+        macho::library_slice(*library, *process, grading_of(q)) != nullptr) {
         return std::nullopt;
     }
     Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_architecture,
                                format("{} ({}) cannot load the shim {} ({})", target_name(q),
-                                      slice->name, quote(q.shim->path), slice_names(*library)));
+                                      process_name(q), quote(q.shim->path), slice_names(*library)));
     finding.help = "name a library that has this architecture with '--shim FILE'";
     return finding;
 }
@@ -137,8 +152,7 @@ const std::string* refused_by_dyld(const Question& q) {
     if (library->dyld_problem && is_macos(q, ">=26")) {
         return &*library->dyld_problem;
     }
-    const macho::SliceFacts* slice = target_slice(q);
-    const auto process = slice != nullptr ? macho::process_of(*slice, grading_of(q)) : std::nullopt;
+    const auto process = target_process(q);
     const macho::SliceFacts* taken =
         process ? macho::library_slice(*library, *process, grading_of(q)) : nullptr;
     if (taken == nullptr || !taken->image || !taken->image->dyld_problem) {

@@ -83,6 +83,10 @@ std::expected<FileFacts, Malformed> read_facts(const File& file, Depth depth) {
         return std::unexpected(layout.error());
     }
     FileFacts facts{.container = layout->container, .slices = {}, .dyld_problem = std::nullopt};
+    if (layout->slices.size() > kMostSlicesOfLibrary) {
+        facts.dyld_problem = text::format("it has {} slices, {} at most are taken",
+                                          layout->slices.size(), kMostSlicesOfLibrary);
+    }
     for (const Slice& slice : layout->slices) {
         facts.slices.push_back(read_slice(source, slice, layout->container, depth));
         if (layout->container != Container::thin && !facts.dyld_problem) {

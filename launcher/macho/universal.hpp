@@ -36,8 +36,11 @@ struct Layout {
     bool operator==(const Layout&) const = default;
 };
 
-/// More entries make a file a Java class rather than a universal one; dyld's limit too.
-inline constexpr std::uint32_t kMostSlices = 16;
+/// Where a universal file has its number of slices, a Java class has its version, from 45 on. The
+/// kernel takes what fits its first page.
+inline constexpr std::uint32_t kMostSlices = 44;
+/// dyld takes no library with more (mach_o/Universal.cpp).
+inline constexpr std::uint32_t kMostSlicesOfLibrary = 16;
 
 /// True if the bytes begin as a Mach-O file of any word size and byte order or as a universal file
 /// does. A Java class is none.

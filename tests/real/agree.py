@@ -56,7 +56,7 @@ def add_slice(pairs, ours, other):
     keys = sorted(k for k, v in (signature.get('entitlements') or {}).items() if v is True)
     pairs[name + '.entitlements'] = (ours.get('entitlements', []), keys)
     if signature.get('pages'):
-        pairs[name + '.pages'] = (ours.get('pages'), signature['pages'])
+        pairs[name + '.pages'] = (ours.get('pages'), {key: signature['pages'][key] for key in ('checked', 'bad')})
 
 
 def differences(target, reading):

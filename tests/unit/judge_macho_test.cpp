@@ -71,7 +71,7 @@ TEST_SUITE("judge.macho") {
         Case changed;
         changed.slice().image->versions.front() = {.platform = macho::kPlatformIos,
                                                    .platform_name = "iOS"};
-        check_refused(changed, FindingId::wrong_platform, Outcome::no_start);
+        check_refused(changed, FindingId::wrong_platform, Outcome::killed);
         changed.slice().image->versions.front().platform = macho::kPlatformMacCatalyst;
         CHECK(changed.verdict().decision == Decision::inject);
         Case built;
@@ -94,7 +94,7 @@ TEST_SUITE("judge.macho") {
         other.set_slices(
             {slice_of("i386", macho::kMhExecute, 0), slice_of("x86_64", macho::kMhExecute, 0)});
         other.file().slices.front().image = std::unexpected(macho::Malformed{"cut"});
-        check_refused(other, FindingId::wrong_architecture, Outcome::stripped);
+        check_refused(other, FindingId::wrong_architecture, Outcome::killed);
     }
 
     TEST_CASE(
