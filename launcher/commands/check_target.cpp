@@ -2,12 +2,12 @@
 #include "commands/check_target.hpp"
 
 #include "commands/prepare.hpp"
+#include "commands/verify.hpp"
 #include "macho/format.hpp"
 #include "target/shim.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <thread>
 #include <utility>
 
 namespace metalrun::commands {
@@ -45,35 +45,6 @@ judge::ShimFacts standard_shim(bool universal) {
     }
     shim.content.parsed = target::MachoResult(std::move(file));
     return shim;
-}
-
-// The chain is followed as `run` does, which leaves large directories and blobs unread.
-void read_whole_signatures(target::Image& image, const File& file) {
-    image.content = target::read_content(file, macho::Depth::verify);
-}
-
-// Starting a thread costs as much as hashing some tens of KiB.
-constexpr std::uint64_t kWorthThreads = std::uint64_t{4} << 20U;
-
-unsigned worker_count() {
-    constexpr unsigned kMostWorkers = 8;
-    return std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
-}
-
-// Page hashes of the slice that runs, or of all: those of a signature that can be believed.
-void check_pages(target::Image& image, const File& opened, const macho::SliceFacts* running,
-                 bool every_slice) {
-    const macho::FileFacts* file = image.content.macho();
-    if (file == nullptr) {
-        return;
-    }
-    for (const macho::SliceFacts& slice : file->slices) {
-        const bool wanted =
-            (every_slice || &slice == running) && slice.signature && *slice.signature;
-        const unsigned workers = slice.size < kWorthThreads ? 1 : worker_count();
-        image.pages.push_back(wanted ? std::optional(macho::check_pages(opened, slice, workers))
-                                     : std::nullopt);
-    }
 }
 
 // Interpreters are followed as a start on the judged machine would; a Mac's cannot be looked at
@@ -134,10 +105,8 @@ const judge::ShimFacts& Checker::shim_for(const launch::Plan& plan, bool is_elf)
 }
 
 std::string Checker::read_all(target::Image& image, const launch::Plan& plan) {
-    if (const auto file = session_.system.open(image.path)) {
-        read_whole_signatures(image, **file);
-        check_pages(image, **file, running_slice_of(image, plan), request_.policy.verify);
-    }
+    verify_image(session_.system, image, plan.arch,
+                 request_.policy.verify ? Slices::all : Slices::running, Hashing::by_workers);
     const macho::SliceFacts* running = running_slice_of(image, plan);
     const bool runs = running != nullptr && running->image && running->image->is_executable();
     return runs ? running->name : std::string{};

@@ -2,6 +2,7 @@
 #include "commands/run.hpp"
 
 #include "commands/prepare.hpp"
+#include "commands/verify.hpp"
 #include "launch/receipt.hpp"
 #include "report/plan_text.hpp"
 #include "report/text.hpp"
@@ -320,6 +321,10 @@ Result<Judged> prepare(Start& start, const Rooms& rooms) {
         return fail(std::move(plan.error()));
     }
     judged.plan = std::move(*plan);
+    if (judged.plan.verify && judged.chain.image) {
+        verify_image(session.system, *judged.chain.image, judged.plan.arch, Slices::running,
+                     Hashing::in_this_thread);
+    }
     give_verdict(start, judged, rooms.trust);
     return judged;
 }

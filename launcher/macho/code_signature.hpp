@@ -105,10 +105,10 @@ inline constexpr std::uint64_t kLargestSignature = std::uint64_t{40} << 20U;
 inline constexpr std::uint64_t kSmallBlob = std::uint64_t{256} << 10U;
 inline constexpr std::uint64_t kMostHashed = std::uint64_t{512} << 10U;
 /// Larger property lists are not believed (real ones: below 16 KiB).
-inline constexpr std::uint64_t kLargestEntitlements = std::uint64_t{1} << 20U;
+inline constexpr std::uint64_t kLargestEntitlements = std::uint64_t{256} << 10U;
 inline constexpr std::uint32_t kMostBlobs = 64;
 /// More scattered parts are not believed.
-inline constexpr std::uint32_t kMostScatter = 4096;
+inline constexpr std::uint32_t kMostScatter = 256;
 inline constexpr std::string_view kAllowDyldVariables =
     "com.apple.security.cs.allow-dyld-environment-variables";
 inline constexpr std::string_view kDisableLibraryValidation =

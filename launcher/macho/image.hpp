@@ -92,7 +92,7 @@ struct Image {
 };
 
 /// Load commands larger than this are not believed (real ones: below 32 KiB).
-inline constexpr std::uint64_t kLargestCommands = std::uint64_t{1} << 20U;
+inline constexpr std::uint64_t kLargestCommands = std::uint64_t{256} << 10U;
 inline constexpr std::size_t kMostVersions = 8;
 
 /// `slice` begins with the Mach-O header. Errors: a header or load command that cannot be believed.
