@@ -252,7 +252,7 @@ TEST_SUITE("macho.image") {
             {with(odd), "load command 6"},
             {beyond, "beyond the end of the slice at 0x4000"},
             {many, "ends beyond the load commands'"},
-            {huge, "at most 0x100000 are believed"},
+            {huge, "at most 0x40000 are believed"},
             {with(segment("__DATA", 0x4000, 1)), "(LC_SEGMENT_64 '__DATA')"},
             {with(segment("__DATA", ~std::uint64_t{0}, 2)), "beyond the end of the slice"},
             {with(numbers_command(kLcSegment64, {1, 2})), "at least 72 were expected"},
