@@ -55,7 +55,8 @@ struct Question {
 [[nodiscard]] bool needs_shim(const Question& question);
 
 /// The slice of a Mach-O program that is started: the one asked for, else arm64 whenever it is
-/// there (metalrun pins it; the kernel would prefer arm64e), else arm64v8, else arm64e. Null if it is not there.
+/// there (metalrun pins it; the kernel would prefer arm64e), else arm64v8, else arm64e. Null if it
+/// is not there.
 [[nodiscard]] const macho::SliceFacts* running_slice(const macho::FileFacts& file,
                                                      std::optional<cli::Arch> asked);
 

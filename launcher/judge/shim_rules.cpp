@@ -55,8 +55,8 @@ std::optional<macho::Process> target_process(const Question& q) {
     }
     const target::Image* image = image_of(q);
     // With System Integrity Protection they read no variable, and so no library is asked for.
-    const bool is_unseen = image != nullptr && image->elsewhere && is_system_program(q) &&
-                           q.host.sip == Tri::no;
+    const bool is_unseen =
+        image != nullptr && image->elsewhere && is_system_program(q) && q.host.sip == Tri::no;
     return is_unseen ? std::optional(macho::Process::arm64e) : std::nullopt;
 }
 
