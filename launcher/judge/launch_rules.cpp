@@ -145,13 +145,15 @@ Found wrong_platform(const Question& q) {
 
 Found kernel_refuses(const Question& q) {
     const macho::SliceFacts* slice = target_slice(q);
-    if (slice == nullptr || !slice->image || !slice->image->kernel_problem ||
-        !slice->name.starts_with("arm64")) {
+    const macho::Image* image = target_image(q);
+    const std::string why =
+        image != nullptr ? image->kernel_problem.value_or(std::string{}) : std::string{};
+    if (why.empty() || !slice->name.starts_with("arm64")) {
         return std::nullopt;
     }
-    Finding finding = error_at(Step::launch, Outcome::no_start, FindingId::malformed,
-                               format("{}: {} slice: {}", text::escape(image_of(q)->path),
-                                      slice->name, *slice->image->kernel_problem));
+    Finding finding =
+        error_at(Step::launch, Outcome::no_start, FindingId::malformed,
+                 format("{}: {} slice: {}", text::escape(image_of(q)->path), slice->name, why));
     finding.help = "the file is damaged or was built wrongly: install it again";
     return finding;
 }

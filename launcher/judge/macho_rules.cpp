@@ -153,10 +153,10 @@ Found hardened_runtime(const Question& q) {
 namespace {
 
 std::string_view team_of(const macho::CodeSignature& signature) {
+    const std::optional<std::string>& team = signature.best().team;
     // Worthless on ad hoc code (injection-rules 2.5).
-    return signature.kind == macho::SignatureKind::cms && signature.best().team
-               ? std::string_view(*signature.best().team)
-               : std::string_view{};
+    return signature.kind == macho::SignatureKind::cms && team ? std::string_view(*team)
+                                                               : std::string_view{};
 }
 
 // The team of all of the library's slices, or nothing.
