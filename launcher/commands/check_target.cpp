@@ -91,7 +91,8 @@ judge::ShimFacts Checker::look_at_shim(const launch::Plan& plan, bool is_elf) {
             system, plan.shim.value,
             plan.shim_sha256.empty() ? target::Digest::not_needed : target::Digest::needed, trust_);
     }
-    const bool universal = plan.children.value != profile::Children::stock;
+    const bool universal =
+        plan.shim.value == session_.installed_shim(HostFacts::Kernel::darwin, Library::universal);
     assume(universal ? "the standard library, ad hoc signed: arm64, arm64e and x86_64"
                      : "the standard library, ad hoc signed: arm64");
     return standard_shim(universal);
@@ -124,7 +125,7 @@ Result<report::CheckedTarget> Checker::check(const std::string& path) {
     if (!chosen) {
         return fail(chosen.error());
     }
-    const auto plan = make_plan(session_, *chosen, request, host);
+    const auto plan = make_plan(session_, *chosen, request, host, image);
     if (!plan) {
         return fail(plan.error());
     }

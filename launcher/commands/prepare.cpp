@@ -42,12 +42,26 @@ Result<void> resolve_shim_option(System& system, cli::Request& request) {
     return {};
 }
 
+namespace {
+
+// The thin library has an arm64 slice alone.
+bool runs_another_slice(const target::Image& image, const launch::Plan& plan) {
+    const macho::FileFacts* file = image.content.macho();
+    const macho::SliceFacts* slice =
+        file != nullptr ? judge::running_slice(*file, plan.arch) : nullptr;
+    return slice != nullptr && (slice->name == "arm64e" || slice->name == "x86_64");
+}
+
+} // namespace
+
 Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,
-                               const cli::Request& request, const HostFacts& host) {
+                               const cli::Request& request, const HostFacts& host,
+                               const std::optional<target::Image>& image) {
     auto plan = launch::make_plan(chosen, request, host,
                                   session.installed_shim(host.kernel, Library::thin));
-    if (plan && plan->children.value != profile::Children::stock &&
-        plan->shim.origin == launch::kBuiltInDefault) {
+    if (plan && plan->shim.origin == launch::kBuiltInDefault &&
+        (plan->children.value != profile::Children::stock ||
+         (image && runs_another_slice(*image, *plan)))) {
         plan->shim.value = session.installed_shim(host.kernel, Library::universal);
     }
     return plan;

@@ -21,8 +21,10 @@ namespace metalrun::commands {
 [[nodiscard]] Result<void> resolve_shim_option(System& system, cli::Request& request);
 
 /// The plan, with the installed library that fits: on macOS the universal one where children get
-/// it, so that no child of another architecture is ended.
+/// it, so that no child of another architecture is ended, and where the slice of `image` that is
+/// started is no arm64 one.
 [[nodiscard]] Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,
-                                             const cli::Request& request, const HostFacts& host);
+                                             const cli::Request& request, const HostFacts& host,
+                                             const std::optional<target::Image>& image);
 
 } // namespace metalrun::commands

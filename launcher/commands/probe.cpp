@@ -124,7 +124,7 @@ Result<Prepared> prepare(const Session& session, cli::Request request) {
     if (auto resolved = resolve_shim_option(session.system, request); !resolved) {
         return fail(std::move(resolved.error()));
     }
-    auto plan = make_plan(session, *chosen, request, session.host);
+    auto plan = make_plan(session, *chosen, request, session.host, std::nullopt);
     if (!plan) {
         return fail(std::move(plan.error()));
     }

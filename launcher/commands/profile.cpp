@@ -84,7 +84,7 @@ Result<ExitStatus> show(const Session& session, const cli::Request& request, Cat
     if (!chosen) {
         return fail(std::move(chosen.error()));
     }
-    auto plan = make_plan(session, *chosen, asked, session.host);
+    auto plan = make_plan(session, *chosen, asked, session.host, std::nullopt);
     if (!plan) {
         return fail(std::move(plan.error()));
     }

@@ -316,7 +316,7 @@ Result<Judged> prepare(Start& start, const Rooms& rooms) {
     if (!chosen) {
         return fail(std::move(chosen.error()));
     }
-    auto plan = make_plan(session, *chosen, start.request, session.host);
+    auto plan = make_plan(session, *chosen, start.request, session.host, judged.chain.image);
     if (!plan) {
         return fail(std::move(plan.error()));
     }

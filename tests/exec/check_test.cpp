@@ -217,6 +217,18 @@ TEST_SUITE("exec.check") {
         }
     }
 
+    TEST_CASE("a slice that is not arm64 is judged with the library that has it") {
+        if (has_fixtures()) {
+            const auto standard = check_json({fixture("arm64e-only"), fixture("plain")});
+            CHECK(of_targets(standard, "decision") == Strings{"inject", "inject"});
+            CHECK(of_targets(standard, "children") == Strings{"stock", "stock"});
+            CHECK(of_targets(standard, "library") ==
+                  Strings{"libmetalrun_shim_universal.dylib", "libmetalrun_shim.dylib"});
+            CHECK(check({"--arch", "x86_64", fixture("x86_64-only")}).status() == 0);
+            CHECK(check({"--arch", "arm64e", fixture("arm64-arm64e")}).status() == 0);
+        }
+    }
+
     TEST_CASE("a damaged file is an answer; what metalrun cannot use is its own failure") {
         const TempFolder folder;
         const auto elf = read_file(target("show"));
