@@ -2,6 +2,7 @@
 #include "profile/host_facts.hpp"
 
 #include "profile/toml.hpp"
+#include "profile/values.hpp"
 #include "report/text.hpp"
 
 #include <algorithm>
@@ -29,6 +30,14 @@ using Wanted = std::string_view;
 Wanted take_text(const toml::Value& value, std::string& into) {
     if (value.string() == nullptr) {
         return "a string";
+    }
+    into = *value.string();
+    return {};
+}
+
+Wanted take_version(const toml::Value& value, std::string& into) {
+    if (value.string() == nullptr || !is_version(*value.string())) {
+        return "a version such as \"15.5\"";
     }
     into = *value.string();
     return {};
@@ -79,7 +88,7 @@ struct Key {
 };
 
 constexpr std::array<Key, 10> kKeys{{
-    {"os", [](const toml::Value& v, HostFacts& f) { return take_text(v, f.os); }},
+    {"os", [](const toml::Value& v, HostFacts& f) { return take_version(v, f.os); }},
     {"build", [](const toml::Value& v, HostFacts& f) { return take_text(v, f.build); }},
     {"architecture",
      [](const toml::Value& v, HostFacts& f) { return take_text(v, f.architecture); }},

@@ -341,6 +341,10 @@ bool is_reserved_variable(std::string_view name) {
            name.starts_with("LUME_METAL_") || name.starts_with("METALRUN_");
 }
 
+bool is_version(std::string_view text) {
+    return parse_version(text).has_value();
+}
+
 Result<bool> covers_os(std::string_view pattern, std::string_view os) {
     const auto range = parse_os_range(pattern);
     if (!range) {

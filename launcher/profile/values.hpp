@@ -49,6 +49,9 @@ namespace metalrun::profile {
 /// METALRUN_*.
 [[nodiscard]] bool is_reserved_variable(std::string_view name);
 
+/// True for the version of a system: one to three numbers of at most four digits, joined by dots.
+[[nodiscard]] bool is_version(std::string_view text);
+
 /// True if `os` (such as "14.3.1") falls under a quirk's guest_os: "13" or "14.3" (that version and
 /// all below it), "14.0..14.3" (inclusive, by the digits given), ">=15". An error says what is
 /// wrong with the pattern. An empty `os` (unknown) never falls under any.

@@ -56,11 +56,24 @@ memory = 8589934592
 
     TEST_CASE("unknown keys and wrong types are named with their place") {
         CHECK(refused("chipp = \"x\"\n") == "facts.toml:1:1: unknown key 'chipp'");
-        CHECK(refused("os = 15\n") == "facts.toml:1:6: 'os' is an integer, expected a string");
+        CHECK(refused("os = 15\n") ==
+              "facts.toml:1:6: 'os' is an integer, expected a version such as \"15.5\"");
         CHECK(refused("sip = \"maybe\"\n").find("expected \"on\", \"off\"") != std::string::npos);
         CHECK(refused("guest = \"yes\"\n").find("expected true or false") != std::string::npos);
         CHECK(refused("boot_arguments = [1]\n").find("an array of strings") != std::string::npos);
         CHECK(refused("memory = 0\n").find("a number of bytes") != std::string::npos);
         CHECK(refused("os = \n").starts_with("facts.toml:1:"));
+    }
+
+    TEST_CASE("a system that is no version is refused, not judged for") {
+        for (const std::string os :
+             {"", "abc", "26.", ".5", "26..5", " 26.5", "26.5b", "-1", "1.2.3.4", "20260"}) {
+            CAPTURE(os);
+            CHECK(refused("os = \"" + os + "\"\n").find("a version such as") != std::string::npos);
+        }
+        for (const std::string os : {"13", "15.5", "15.7.1", "99"}) {
+            CAPTURE(os);
+            CHECK(profile::parse_host_facts("os = \"" + os + "\"\n", "facts.toml").has_value());
+        }
     }
 }
