@@ -16,7 +16,8 @@ namespace metalrun::commands {
 namespace {
 
 ExitStatus status_of(const report::CheckReport& report) {
-    ExitStatus status = ExitStatus::success;
+    const bool is_whole = !report.walk || report.walk->unread.empty();
+    ExitStatus status = is_whole ? ExitStatus::success : ExitStatus::uncertain;
     for (const report::CheckedTarget& target : report.targets) {
         if (target.verdict.decision != judge::Decision::inject) {
             return ExitStatus::negative;

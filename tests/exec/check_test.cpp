@@ -180,6 +180,7 @@ TEST_SUITE("exec.check") {
         REQUIRE(unread.size() == 1);
         CHECK(text_of(unread[0].as_object().at("path")) == folder / "t/closed");
         CHECK(text_of(unread[0].as_object().at("problem")) == "Permission denied");
+        CHECK(outcome.status() == 2); // a script must not take it for an answer about all of them
     }
 
     TEST_CASE("odd names are one printable line of text, and valid JSON") {
