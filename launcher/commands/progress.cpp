@@ -13,8 +13,8 @@ constexpr std::string_view kErase = "\r\033[K"; // ECMA-48 EL: to the end of the
 } // namespace
 
 ProgressLine::ProgressLine(const Session& session, Hush hush)
-    : session_(session), is_shown_(hush == Hush::no && session.system.is_terminal(kStandardError)) {
-}
+    : session_(session), is_shown_(hush == Hush::no && session.system.is_terminal(kStandardError) &&
+                                   launch::find_variable(session.environment, "TERM") != "dumb") {}
 
 ProgressLine::~ProgressLine() {
     if (is_dirty_) {

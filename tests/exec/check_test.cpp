@@ -379,5 +379,7 @@ TEST_SUITE("exec.check") {
         CHECK_FALSE(contains(text, "\n"));
         terminal.run_check({"--quiet", "--recursive", folder / "t"}, STDERR_FILENO);
         CHECK(terminal.shown().empty());
+        terminal.run_check({"--recursive", folder / "t"}, STDERR_FILENO, {"TERM=dumb"});
+        CHECK(terminal.shown().empty()); // it could not erase the line
     }
 }
