@@ -163,7 +163,7 @@ Found interpreter_unseen(const Question& q) {
     Finding finding =
         uncertain(Outcome::killed, FindingId::script_interpreter_missing,
                   format("the interpreter {} of {} cannot be looked at from this machine",
-                         target_name(q), quote(q.chain.path)));
+                         target_name(q), quote(q.chain.typed)));
     finding.help =
         format("run 'metalrun check {}' on the guest itself", text::escape(q.chain.typed));
     return finding;

@@ -86,8 +86,9 @@ Found macho_not_executable(const Question& q) {
     if (!shown.image || shown.image->is_executable()) {
         return std::nullopt;
     }
+    const std::string& type = shown.image->filetype_name;
     finding.message =
-        format("{} is a {}, not a program", target_name(q), shown.image->filetype_name);
+        format("{} is {} {}, not a program", target_name(q), type == "object" ? "an" : "a", type);
     finding.help = "name the program that uses it";
     return finding;
 }

@@ -88,8 +88,11 @@ std::string render_slices(const CheckedTarget& target) {
         const std::vector<std::optional<macho::PageCheck>>& pages = image->pages;
         for (std::size_t i = 0; i < file->slices.size(); ++i) {
             const macho::SliceFacts& slice = file->slices[i];
-            out += text::format("  {} {}, {}{}{}\n", slice.name,
-                                slice.image ? slice.image->filetype_name : std::string("damaged"),
+            if (!slice.image) {
+                out += text::format("  {} damaged\n", slice.name);
+                continue;
+            }
+            out += text::format("  {} {}, {}{}{}\n", slice.name, slice.image->filetype_name,
                                 signature_text(slice), i < pages.size() ? pages_text(pages[i]) : "",
                                 slice.name == target.running_slice ? " (runs)" : "");
             out += entitlements_text(slice);

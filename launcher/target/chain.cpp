@@ -33,7 +33,9 @@ std::string hint_for(System& system, const std::string& name, const SearchPath& 
     }
     for (const std::string& folder : folders) {
         const std::string path = text::concat(folder, "/", name);
-        if (system.is_executable(path).value_or(false)) {
+        const auto status = system.stat(path);
+        if (status && status->kind == FileKind::regular &&
+            system.is_executable(path).value_or(false)) {
             return text::format("{} exists: name it by this path, or add its folder to PATH",
                                 text::quote(path));
         }
@@ -79,7 +81,9 @@ Finding cannot_reach(const std::string& path, int number) {
     }
     return problem(FindingId::target_not_executable,
                    text::format("cannot run {}: {}", text::quote(path), error_text(number)), {},
-                   "check the permissions of the file and of the folders above it");
+                   number == EACCES || number == EPERM
+                       ? "check the permissions of the file and of the folders above it"
+                       : "correct the path, or the symbolic links in it");
 }
 
 // The kernel runs what this user may not read; only a judgement is impossible.

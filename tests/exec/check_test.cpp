@@ -243,6 +243,9 @@ TEST_SUITE("exec.check") {
             folder.write("t/cut", macho.substr(0, 300));
             const auto document = check_json({"--recursive", folder / "t"});
             CHECK(of_targets(document, "reason") == Strings{"malformed"});
+            const auto told = check({folder / "t/cut"}).out;
+            CHECK(contains(told, "\n  arm64 damaged\n")); // whether it was signed is unknown
+            CHECK(contains(check({fixture("object.o")}).out, "is an object, not a program"));
         }
     }
 

@@ -3,6 +3,8 @@
 #include "system/fake.hpp"
 #include "target/chain.hpp"
 
+#include <cerrno>
+
 #include <doctest/doctest.h>
 
 using namespace metalrun;
@@ -31,6 +33,23 @@ struct World {
 } // namespace
 
 TEST_SUITE("target.chain") {
+    TEST_CASE("the remedy fits what is wrong with a path") {
+        World world;
+        const auto remedy = [&](int number) {
+            world.system.refuse("stat", "/odd", number);
+            const auto chain = world.follow("/odd");
+            REQUIRE(chain.problem.has_value());
+            return chain.problem->help;
+        };
+        CHECK(remedy(EACCES).find("permissions") != std::string::npos);
+        CHECK(remedy(ELOOP).find("symbolic links") != std::string::npos);
+        CHECK(remedy(ENAMETOOLONG).find("correct the path") != std::string::npos);
+        world.system.add_folder("/usr/local/bin");
+        const auto dot = world.follow(".");
+        REQUIRE(dot.problem.has_value());
+        CHECK(dot.problem->help.find("exists") == std::string::npos);
+    }
+
     TEST_CASE("a name is searched in PATH, a path is not") {
         World world;
         world.system.add_program("/opt/bin/other", make_elf());

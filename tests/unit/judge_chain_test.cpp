@@ -35,6 +35,19 @@ TEST_SUITE("judge.chain") {
         check_refused(elsewhere, FindingId::platform_binary, Outcome::stripped);
     }
 
+    TEST_CASE("an interpreter that cannot be looked at is told with the script, not with itself") {
+        Case unseen = at("python3");
+        unseen.host.source = HostFacts::Source::file;
+        unseen.chain.image->elsewhere = true;
+        unseen.chain.typed = "/home/script";
+        unseen.chain.path = "python3"; // as env leads there
+        const auto verdict = unseen.verdict();
+        CHECK(verdict.outcome == Outcome::uncertain);
+        CHECK(std::ranges::any_of(verdict.findings, [](const judge::Finding& finding) {
+            return finding.message.find("'python3' of '/home/script'") != std::string::npos;
+        }));
+    }
+
     TEST_CASE("a link's target counts, not where the link lies") {
         Case linked = at("/opt/homebrew/bin/tool");
         linked.chain.image->real_path = "/usr/bin/tool";
