@@ -52,5 +52,6 @@ library=lib/metalrun/libmetalrun_shim
 mkdir -p build/macos-universal/lib/metalrun
 llvm-lipo-19 -create build/macos-arm64/$library.dylib build/macos-x86_64/$library.dylib \
     -output build/macos-universal/${library}_universal.dylib
+cmake -D FOLDER=build/macos-universal/lib/metalrun -P shim/checksums.cmake
 echo "build: build/macos-universal/${library}_universal.dylib: arm64 and x86_64; no arm64e," \
     "which only Apple's tools make"
