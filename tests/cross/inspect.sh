@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# inspect.sh - looks at what build.sh made, with LLVM's tools: slices, what is linked, install
-# name, oldest macOS, signature, sections. One line a check; status 1 if any failed.
+# inspect.sh - looks at what build.sh made: the programs here, with LLVM's tools (slices, what is
+# linked, oldest macOS, signature), the shims by shim/verify.sh. One line a check; status 1 if any
+# failed.
 set -eu
 cd "$(dirname "$0")/../.."
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 passed=0
 failed=0
 
@@ -21,17 +20,15 @@ check() {
     fi
 }
 
-# The rest looks at one slice in a file of its own.
+# The rest looks at a file of one slice.
 
 one_line() { tr '\n' ' ' | sed 's/  */ /g; s/^ //; s/ $//'; }
 commands() { llvm-otool-19 -l "$1"; }
 file_type() { llvm-otool-19 -hv "$1" | awk '/MH_MAGIC_64/ {print $5}'; }
 linked() { llvm-objdump-19 --macho --dylibs-used "$1" | awk 'NR > 1 {print $1}' | grep -v '^@rpath/' | LC_ALL=C sort | one_line; }
-install_name() { llvm-objdump-19 --macho --dylib-id "$1" | sed -n '2p'; }
 oldest_system() { commands "$1" | awk '$1 == "platform" {p = $2} $1 == "minos" {print (p == 1 || p == "macos" ? "macOS" : p) " " $2}'; }
 sections() { commands "$1" | awk '$1 == "sectname" {s = $2} $1 == "segname" && s != "" {print $2 "," s; s = ""}'; }
 has_section() { if sections "$1" | grep -qx "$2"; then echo present; else echo absent; fi; }
-exported() { llvm-nm-19 --extern-only --defined-only --format=just-symbols "$1" 2>/dev/null | grep -c . || true; }
 rpaths() { commands "$1" | grep -c LC_RPATH || true; }
 
 # The big-endian word at an offset.
@@ -53,27 +50,17 @@ cxx=/usr/lib/libc++.1.dylib
 objc=/usr/lib/libobjc.A.dylib
 metal=/System/Library/Frameworks/Metal.framework/Versions/A/Metal
 
-inspect_slice() { # NAME FILE TYPE LINKED
-    check "$1, file type" "$3" "$(file_type "$2")"
-    check "$1, linked" "$4" "$(linked "$2")"
+inspect_program() { # NAME FILE LINKED
+    check "$1, file type" EXECUTE "$(file_type "$2")"
+    check "$1, linked" "$3" "$(linked "$2")"
     check "$1, oldest system" "macOS 13.0" "$(oldest_system "$2")"
     check "$1, signature" "ad hoc" "$(signature "$2")"
     check "$1, run paths" 0 "$(rpaths "$2")"
 }
 
-inspect_shim() { # NAME FILE
-    inspect_slice "$1" "$2" DYLIB "$metal $system $objc"
-    check "$1, install name" @rpath/libmetalrun_shim.dylib "$(install_name "$2")"
-    check "$1, section __DATA,__interpose" present "$(has_section "$2" __DATA,__interpose)"
-    check "$1, section __TEXT,__metalrun" present "$(has_section "$2" __TEXT,__metalrun)"
-    check "$1, exported symbols" 0 "$(exported "$2")"
-    check "$1, symbols of libc++ and the C++ ABI" 0 \
-        "$(llvm-nm-19 --undefined-only --format=just-symbols "$2" | grep -cE '^(__Z|___cxa_|___gxx_)' || true)"
-}
-
 for architecture in arm64 x86_64; do
     tree=build/macos-$architecture
-    for file in bin/metalrun libexec/metalrun/metalrun-probe lib/metalrun/libmetalrun_shim.dylib; do
+    for file in bin/metalrun libexec/metalrun/metalrun-probe; do
         name="$architecture $(basename $file)"
         if [ ! -f $tree/$file ]; then
             check "$name" built missing
@@ -82,28 +69,19 @@ for architecture in arm64 x86_64; do
         check "$name, slices" $architecture "$(llvm-lipo-19 -archs $tree/$file | one_line)"
         case $file in
         bin/*)
-            inspect_slice "$name" $tree/$file EXECUTE "$system $cxx"
+            inspect_program "$name" $tree/$file "$system $cxx"
             check "$name, section __TEXT,__metalrun" present "$(has_section $tree/$file __TEXT,__metalrun)"
             # A system that lacks it must start metalrun all the same.
             check "$name, import of csr_get_active_config" weak \
                 "$(llvm-nm-19 -m $tree/$file | sed -n 's/.*(undefined) \(weak\) external _csr_get_active_config.*/\1/p')"
             ;;
-        libexec/*) inspect_slice "$name" $tree/$file EXECUTE "$metal $system $cxx $objc" ;;
-        *) inspect_shim "$name" $tree/$file ;;
+        libexec/*) inspect_program "$name" $tree/$file "$metal $system $cxx $objc" ;;
         esac
     done
 done
 
-universal=build/macos-universal/lib/metalrun/libmetalrun_shim_universal.dylib
-if [ -f $universal ]; then
-    check "universal shim, slices (arm64e only from Apple's tools)" "arm64 x86_64" "$(llvm-lipo-19 -archs $universal | tr ' ' '\n' | grep . | sort | one_line)"
-    for architecture in arm64 x86_64; do
-        llvm-lipo-19 -thin $architecture $universal -output "$scratch/$architecture"
-        inspect_shim "universal shim, $architecture" "$scratch/$architecture"
-    done
-else
-    check "universal shim" built missing
-fi
-
 echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+shims=0
+shim/verify.sh build/macos-arm64/lib/metalrun build/macos-x86_64/lib/metalrun \
+    build/macos-universal/lib/metalrun || shims=$?
+[ $failed -eq 0 ] && [ $shims -eq 0 ]
