@@ -6,6 +6,7 @@
 # what they link and import (imports.txt beside this script), and SHA256SUMS beside them. One line
 # a check; status 1 if one failed, 125 if it could not be made.
 set -eu
+export LC_ALL=C
 finished=""
 status=0
 scratch=$(mktemp -d) || exit 125
@@ -41,7 +42,7 @@ else
 fi
 sha256=$(find_tool sha256sum shasum)
 [ "${sha256##*/}" = sha256sum ] || sha256="$sha256 -a 256"
-sed '/^#/d; /^$/d' "$here/imports.txt" | LC_ALL=C sort >"$scratch/allowed" || die "no list of imports"
+sed '/^#/d; /^$/d' "$here/imports.txt" | sort >"$scratch/allowed" || die "no list of imports"
 
 # check WHAT EXPECTED OBSERVED
 check() {
@@ -55,7 +56,7 @@ check() {
 }
 
 one_line() { tr '\n' ' ' | sed 's/  */ /g; s/^ //; s/ $//'; }
-sorted_line() { LC_ALL=C sort | one_line; }
+sorted_line() { sort | one_line; }
 or_none() { sed 's/^$/none/' | grep . || echo none; }
 hashes() { $sha256 "$@" | cut -c 1-64; }
 
@@ -66,9 +67,10 @@ command_field() {
     awk -v commands="^($1)\$" -v field="$2" \
         '$1 == "cmd" {here = $2 ~ commands} here && $1 == field {print $2}' "$scratch/commands"
 }
+# dyld looks for __interpose in both.
 sections() {
     awk '$1 == "sectname" {s = $2} $1 == "segname" && s != "" {print $2 "," s; s = ""}' \
-        "$scratch/commands"
+        "$scratch/commands" | sed 's/^__DATA_CONST,__interpose$/__DATA,__interpose/'
 }
 oldest_system() {
     echo "$(command_field LC_BUILD_VERSION platform) $(command_field LC_BUILD_VERSION minos)" |
@@ -137,12 +139,14 @@ check_signature() { # WHAT
     fi
     check "$1, signature" "ad hoc" "$(signature_flags)"
     check "$1, page hashes" right "$(page_hashes)"
-    [ -z "$codesign" ] || check "$1, codesign --verify --strict" valid \
-        "$("$codesign" --verify --strict "$scratch/slice" 2>&1 && echo valid)"
+    if [ -n "$codesign" ]; then
+        opinion=$("$codesign" --verify --strict "$scratch/slice" 2>&1) && opinion=valid
+        check "$1, codesign --verify --strict" valid "$opinion"
+    fi
 }
 
 # imports_like PATTERN [ALLOWED] - imports that match the one and not the other, both whole names.
-imports_like() { grep -xE "$1" "$scratch/imports" | grep -vxE "${2:-}" | one_line | or_none; }
+imports_like() { grep -xE "$1" "$scratch/imports" | grep -vxE "${2:-none}" | one_line | or_none; }
 
 clocks='clock.*|mach_(absolute|approximate|continuous|timebase|get_times|wait).*|(get|set|adj)?times?(ofday)?'
 clocks="$clocks|(local|gm|strf|mk)time.*|u?sleep|nanosleep|[gs]etitimer|u?alarm|ntp_.*|CF(AbsoluteTime|Date).*"
@@ -158,11 +162,11 @@ files="$files|fcntl|ioctl|dup2?|flock|lockf|f?sync|f?(get|set)(attrlist|xattr).*
 
 check_imports() { # WHAT
     # shellcheck disable=SC2016 # a dollar of the symbol's name
-    "$nm" -u -j "$scratch/slice" 2>/dev/null | sed 's/^_//; s/\$INODE64$//' | LC_ALL=C sort -u >"$scratch/imports"
+    "$nm" -u -j "$scratch/slice" 2>/dev/null | sed 's/^_//; s/\$INODE64$//' | sort -u >"$scratch/imports"
     # Without its symbols the rest would say nothing.
     check "$1, imports of Metal" "MTLCopyAllDevices MTLCopyAllDevicesWithObserver MTLCreateSystemDefaultDevice" \
         "$(grep '^MTL' "$scratch/imports" | one_line)"
-    check "$1, imports that are not listed" none "$(LC_ALL=C comm -23 "$scratch/imports" "$scratch/allowed" | one_line | or_none)"
+    check "$1, imports that are not listed" none "$(comm -23 "$scratch/imports" "$scratch/allowed" | one_line | or_none)"
     check "$1, clocks" none "$(imports_like "$clocks")"
     check "$1, network" none "$(imports_like "$network")"
     check "$1, processes, threads and exits" none "$(imports_like "$processes")"
@@ -197,7 +201,7 @@ check_slice() { # WHAT
 # --- files
 
 # ld64.lld (tool 4 of a build version, loader.h) writes no true arm64e slice; Apple's linker must.
-is_made_by_lld() { [ "$(command_field LC_BUILD_VERSION tool | sort -u | one_line)" = 4 ]; }
+is_made_by_lld() { command_field LC_BUILD_VERSION tool | one_line | grep -qxE '4|LLD'; }
 
 check_slices() { # WHAT FILE
     slices=$("$lipo" -archs "$2" 2>/dev/null | tr ' ' '\n' | sorted_line)

@@ -49,13 +49,16 @@ expect() {
     fi
 }
 
-# flip OFFSET - changes one bit of the library.
+# flip OFFSET [FILE] - changes one bit of the library.
 flip() {
-    byte=$(od -An -v -tu1 -j "$1" -N 1 libmetalrun_shim.dylib | tr -d ' ')
+    file=${2:-libmetalrun_shim.dylib}
+    byte=$(od -An -v -tu1 -j "$1" -N 1 "$file" | tr -d ' ')
     # shellcheck disable=SC2059 # the format is the byte
-    printf "\\$(printf '%03o' $((byte ^ 1)))" |
-        dd of=libmetalrun_shim.dylib bs=1 seek="$1" conv=notrunc status=none
+    printf "\\$(printf '%03o' $((byte ^ 1)))" | dd of="$file" bs=1 seek="$1" conv=notrunc status=none
 }
+
+# find_bytes PATTERN FILE - offset of the first place.
+find_bytes() { LC_ALL=C grep -abo -P "$1" "$2" | head -n 1 | cut -d: -f1; }
 
 # link_other SOURCE [OPTION...] - another library in the shim's place, sums made anew.
 link_other() {
@@ -112,6 +115,13 @@ start missing-slice
 mv libmetalrun_shim.dylib libmetalrun_shim_universal.dylib
 sum
 expect 1 "libmetalrun_shim_universal.dylib, slices"
+
+start no-arm64e-by-another-linker
+llvm-lipo-19 -create "$thin" "$intel" -output libmetalrun_shim_universal.dylib
+build_version='\x01\0\0\0\0\0\x0d\0\0\0\x0d\0\x01\0\0\0\x04' # macOS, 13.0, 13.0, one tool, ld64.lld
+flip $(($(find_bytes "$build_version" libmetalrun_shim_universal.dylib) + 16)) libmetalrun_shim_universal.dylib
+sum
+expect 1 "libmetalrun_shim_universal.dylib, x86_64, page hashes" "libmetalrun_shim_universal.dylib, slices"
 
 start two-slices-in-a-thin-name
 llvm-lipo-19 -create "$thin" "$intel" -output libmetalrun_shim.dylib
@@ -174,8 +184,8 @@ link_other "$other" -Wl,-no_adhoc_codesign
 expect 1 "$arm64, signature"
 
 start hardened
-flags=$(($(LC_ALL=C grep -abo "$(printf '\372\336\014\002')" libmetalrun_shim.dylib | tail -n 1 | cut -d: -f1) + 12))
-flip $((flags + 1)) # 0x10000: hardened runtime
+directory=$(find_bytes '\xfa\xde\x0c\x02' libmetalrun_shim.dylib)
+flip $((directory + 13)) # flag 0x10000: hardened runtime
 sum
 expect 1 "$arm64, signature"
 
@@ -192,5 +202,23 @@ expect 1 "libmetalrun_shim.dylib, slices"
 start empty-folder
 rm libmetalrun_shim.dylib
 expect 125
+
+# On a Mac the tools have other names, and codesign has a say. Its answer is played here.
+mkdir "$work/tools"
+for tool in lipo otool nm; do
+    ln -s "$(command -v llvm-$tool-19)" "$work/tools/$tool"
+done
+printf '#!/bin/sh\necho Darwin\n' >"$work/tools/uname"
+printf '#!/bin/sh\n[ ! -e refused ] || { echo "code or signature have been modified"; exit 3; }\n' \
+    >"$work/tools/codesign"
+chmod +x "$work/tools/uname" "$work/tools/codesign"
+PATH=$work/tools:$PATH
+
+start names-of-a-mac
+expect 0
+
+start refused-by-codesign
+touch refused
+expect 1 "$arm64, codesign --verify --strict"
 
 [ $bad -eq 0 ]
