@@ -155,11 +155,11 @@ const std::string* refused_by_dyld(const Question& q) {
     const auto process = target_process(q);
     const macho::SliceFacts* taken =
         process ? macho::library_slice(*library, *process, grading_of(q)) : nullptr;
-    if (taken == nullptr || !taken->image || !taken->image->dyld_problem) {
-        return nullptr;
-    }
-    const macho::DyldProblem& problem = *taken->image->dyld_problem;
-    return problem.before_15_4 || is_macos(q, ">=15.4") ? &problem.message : nullptr;
+    const macho::Image* image = taken != nullptr && taken->image ? &*taken->image : nullptr;
+    const macho::DyldProblem* problem =
+        image != nullptr && image->dyld_problem ? &*image->dyld_problem : nullptr;
+    const bool counts = problem != nullptr && (problem->before_15_4 || is_macos(q, ">=15.4"));
+    return counts ? &problem->message : nullptr;
 }
 
 } // namespace
