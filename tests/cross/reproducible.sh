@@ -18,11 +18,10 @@ unset CCACHE_BASEDIR CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# build FOLDER - the sources copied there, all that is compared installed or written below it.
+# build FOLDER - the sources are copied there; what is compared is installed below it.
 build() {
-    mkdir -p "$1/build" "$1/tests"
-    cp -R CMakeLists.txt CMakePresets.json launcher shim config man "$1"
-    cp -R tests/cross "$1/tests"
+    mkdir -p "$1/build"
+    cp -R CMakeLists.txt CMakePresets.json config launcher man shim tests "$1"
     ln -s "$root/build/cross" "$1/build/cross"
     cd "$1"
     for preset in release macos-arm64 macos-x86_64; do
