@@ -151,7 +151,7 @@ TEST_SUITE("shim.table") {
         CHECK(stock.status == 0);
         CHECK(stock.out.starts_with(
             "{\"device\":\"Apple Paravirtual device\",\"simulated\":true,\"apple_family\":1005,"
-            "\"families\":[1001,1002,1003,1004,1005],\"common_family\":3003,\"mac_family\":0,"
+            "\"families\":[1001,1002,1003,1004,1005],\"common_family\":3003,\"mac_family\":2002,"
             "\"metal3\":false,\"metal4\":false,\"max_threadgroup_memory_length\":32768,"
             "\"recommended_max_working_set_size\":5010800640"));
         const auto raised =

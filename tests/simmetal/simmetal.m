@@ -5,75 +5,82 @@
 // known of AppleParavirtDevice. Nothing can be computed with it. Whatever uses it can tell by the
 // symbol metalrun_simulated_metal, and must say so in what it reports.
 //
-// SIMMETAL_PROFILE=6..10 chooses the feature profile (6, Apple5 and Common3, is the stock guest),
-// SIMMETAL_DEVICE=none a machine without a device.
-#include <objc/objc.h>
-#include <objc/runtime.h>
+// | variable           | value             | what is simulated                                    |
+// | ------------------ | ----------------- | ---------------------------------------------------- |
+// | SIMMETAL_PROFILE   | 6 (default) to 10 | feature profile of Apple 5 (the stock guest) to 9    |
+// |                    | 10001             | a device of Mac 2 only                               |
+// |                    | 10002             | one of Mac 2 and Metal 3                             |
+// | SIMMETAL_MACOS     | 12 to 26 (26)     | 12: not Mac 2; 13: no bfloat kernels; 14: no         |
+// |                    |                   | argument encoder for a layout; from 15: residency    |
+// |                    |                   | sets are asked for                                   |
+// | SIMMETAL_RESIDENCY | nil (default)     | no residency set, and an error that says so          |
+// |                    | nil-without-error | no residency set, the error is not written           |
+// |                    | yes               | residency sets are made, as on hardware              |
+// | SIMMETAL_PIPELINES | fail              | the guest is wedged: no pipeline can be made         |
+// | SIMMETAL_DEVICE    | none              | no device at all                                     |
+// |                    | listed-only       | no default device, but the list has it               |
+// |                    | two               | the list has a second device, of another class       |
+//
+// An unknown value counts as the default.
+#include "foundation.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
-typedef unsigned long NSUInteger;
-typedef long NSInteger;
-
 EXPORTED const char metalrun_simulated_metal[] = "simulated Metal for tests";
 
-__attribute__((objc_root_class))
-@interface SimRoot {
-    Class isa;
+static BOOL isSet(const char* variable, const char* value) {
+    const char* text = getenv(variable);
+    return text != NULL && strcmp(text, value) == 0;
 }
-+ (id)alloc;
-- (id)init;
+
+static long numberIn(const char* variable, long otherwise) {
+    const char* text = getenv(variable);
+    return text == NULL ? otherwise : strtol(text, NULL, 10);
+}
+
+// The major version of the simulated guest's system.
+EXPORTED long metalrun_simulated_macos(void) {
+    const long version = numberIn("SIMMETAL_MACOS", 26);
+    return version >= 12 && version <= 26 ? version : 26;
+}
+
+enum { kFirstProfile = 6, kLastProfile = 10, kMac2Profile = 10001, kMetal3Profile = 10002 };
+
+static NSInteger chosenProfile(void) {
+    const long profile = numberIn("SIMMETAL_PROFILE", kFirstProfile);
+    const BOOL isMac = profile == kMac2Profile || profile == kMetal3Profile;
+    return isMac || (profile >= kFirstProfile && profile <= kLastProfile) ? profile : kFirstProfile;
+}
+
+// A library has every function, but those of bfloat where the language does not know it (MSL 3.1).
+@interface SimFunction : SimRoot
+@end
+@implementation SimFunction
 @end
 
-@implementation SimRoot
-+ (id)alloc {
-    return class_createInstance(self, 0);
-}
-- (id)init {
-    return self;
+@interface SimLibrary : SimRoot
+- (id)newFunctionWithName:(id)name;
+@end
+
+@implementation SimLibrary
+- (id)newFunctionWithName:(id)name {
+    const BOOL isMissing =
+        metalrun_simulated_macos() < 14 && strstr([name UTF8String], "bf16") != NULL;
+    return isMissing ? nil : [[SimFunction alloc] init];
 }
 @end
 
-// As much of NSString as a device's name needs.
-@interface SimString : SimRoot {
-    const char* text;
-}
-- (id)initWithText:(const char*)value;
-- (const char*)UTF8String;
+@interface SimArchitecture : SimRoot
+- (id)name;
 @end
 
-@implementation SimString
-- (id)initWithText:(const char*)value {
-    text = value;
-    return self;
-}
-- (const char*)UTF8String {
-    return text;
-}
-@end
-
-// As much of NSArray as a list of devices needs.
-@interface SimArray : SimRoot {
-    id object;
-}
-- (id)initWithObject:(id)value;
-- (NSUInteger)count;
-- (id)objectAtIndex:(NSUInteger)index;
-@end
-
-@implementation SimArray
-- (id)initWithObject:(id)value {
-    object = value;
-    return self;
-}
-- (NSUInteger)count {
-    return object == nil ? 0 : 1;
-}
-- (id)objectAtIndex:(NSUInteger)index {
-    return index == 0 ? object : nil;
+@implementation SimArchitecture
+- (id)name {
+    return [SimString
+        stringWithUTF8String:metalrun_simulated_macos() < 15 ? "air64_v26" : "air64_v27"];
 }
 @end
 
@@ -83,27 +90,25 @@ __attribute__((objc_root_class))
     NSUInteger familyCount;
     NSUInteger threadgroupLimit;
     // What Metal keeps from the answers it gets while the device is made.
-    BOOL requiresBFloat16Emulation;
-    BOOL supportsReadWriteTextures;
+    BOOL supportsUnalignedVertexFetch;
     BOOL supportsBFloat16Buffers;
+    BOOL supportsGlobalRelocation;
     BOOL supportsLossyCompression;
+    BOOL supportsReadWriteTextures;
+    BOOL requiresBFloat16Emulation;
 }
 - (void)initLimits;
 - (void)initFeatureQueries;
 - (void)initGPUFamilySupport;
 - (BOOL)supportsFamily:(NSInteger)family;
 - (NSUInteger)maxThreadgroupMemoryLength;
-- (BOOL)requiresBFloat16Emulation;
-- (BOOL)supportsReadWriteTextures;
+- (BOOL)supportsUnalignedVertexFetch;
 - (BOOL)supportsBFloat16Buffers;
+- (BOOL)supportsGlobalRelocation;
 - (BOOL)supportsLossyCompression;
+- (BOOL)supportsReadWriteTextures;
+- (BOOL)requiresBFloat16Emulation;
 @end
-
-static NSInteger chosenProfile(void) {
-    const char* text = getenv("SIMMETAL_PROFILE");
-    const long profile = text == NULL ? 6 : strtol(text, NULL, 10);
-    return profile >= 6 && profile <= 10 ? profile : 6;
-}
 
 @implementation _MTLDevice
 - (id)init {
@@ -118,18 +123,29 @@ static NSInteger chosenProfile(void) {
 }
 - (void)initFeatureQueries {
     [self initGPUFamilySupport];
-    requiresBFloat16Emulation = ![self supportsFamily:1009];
-    supportsReadWriteTextures = [self supportsFamily:1004];
+    supportsUnalignedVertexFetch = [self supportsFamily:1005];
     supportsBFloat16Buffers = [self supportsFamily:1006];
+    supportsGlobalRelocation = [self supportsFamily:1006];
     supportsLossyCompression = [self supportsFamily:1008];
+    supportsReadWriteTextures = [self supportsFamily:1004];
+    requiresBFloat16Emulation = ![self supportsFamily:1009];
+}
+- (void)addFamiliesFrom:(NSInteger)first to:(NSInteger)last {
+    for (NSInteger family = first; family <= last; ++family) {
+        families[familyCount++] = family;
+    }
 }
 - (void)initGPUFamilySupport {
     familyCount = 0;
-    for (NSInteger family = 1001; family <= 999 + featureProfile; ++family) {
-        families[familyCount++] = family;
+    [self addFamiliesFrom:3001 to:3003];
+    if (featureProfile <= kLastProfile) {
+        [self addFamiliesFrom:1001 to:999 + featureProfile];
     }
-    for (NSInteger family = 3001; family <= 3003; ++family) {
-        families[familyCount++] = family;
+    if (featureProfile >= kMac2Profile || metalrun_simulated_macos() > 12) {
+        [self addFamiliesFrom:2002 to:2002];
+    }
+    if (featureProfile == kMetal3Profile) {
+        [self addFamiliesFrom:5001 to:5001];
     }
 }
 - (BOOL)supportsFamily:(NSInteger)family {
@@ -143,17 +159,23 @@ static NSInteger chosenProfile(void) {
 - (NSUInteger)maxThreadgroupMemoryLength {
     return threadgroupLimit;
 }
-- (BOOL)requiresBFloat16Emulation {
-    return requiresBFloat16Emulation;
-}
-- (BOOL)supportsReadWriteTextures {
-    return supportsReadWriteTextures;
+- (BOOL)supportsUnalignedVertexFetch {
+    return supportsUnalignedVertexFetch;
 }
 - (BOOL)supportsBFloat16Buffers {
     return supportsBFloat16Buffers;
 }
+- (BOOL)supportsGlobalRelocation {
+    return supportsGlobalRelocation;
+}
 - (BOOL)supportsLossyCompression {
     return supportsLossyCompression;
+}
+- (BOOL)supportsReadWriteTextures {
+    return supportsReadWriteTextures;
+}
+- (BOOL)requiresBFloat16Emulation {
+    return requiresBFloat16Emulation;
 }
 @end
 
@@ -163,6 +185,11 @@ static NSInteger chosenProfile(void) {
 - (NSUInteger)maxBufferLength;
 - (NSUInteger)currentAllocatedSize;
 - (BOOL)hasUnifiedMemory;
+- (NSUInteger)location;
+- (id)newLibraryWithSource:(id)source options:(id)options error:(id*)error;
+- (id)newComputePipelineStateWithFunction:(id)function error:(id*)error;
+- (id)newAccelerationStructureWithSize:(NSUInteger)size;
+- (BOOL)simulateDispatchWithThreadgroupMemory:(NSUInteger)length;
 @end
 
 @implementation IOGPUMetalDevice
@@ -178,6 +205,29 @@ static NSInteger chosenProfile(void) {
 - (BOOL)hasUnifiedMemory {
     return YES;
 }
+- (NSUInteger)location {
+    return 0; // built in
+}
+- (id)newLibraryWithSource:(id)source options:(id)options error:(id*)error {
+    (void)source, (void)options, (void)error;
+    return [[SimLibrary alloc] init];
+}
+- (id)newComputePipelineStateWithFunction:(id)function error:(id*)error {
+    if (isSet("SIMMETAL_PIPELINES", "fail")) {
+        *error = [SimError errorWithDescription:"simulated: the compiler does not answer"];
+        return nil;
+    }
+    return function;
+}
+// Ray tracing is hardware that the paravirtual device has not.
+- (id)newAccelerationStructureWithSize:(NSUInteger)size {
+    (void)size;
+    return nil;
+}
+// Stands for encoding, commit and validation: whether the GPU has as much threadgroup memory.
+- (BOOL)simulateDispatchWithThreadgroupMemory:(NSUInteger)length {
+    return length <= threadgroupLimit;
+}
 @end
 
 @interface AppleParavirtDevice : IOGPUMetalDevice {
@@ -186,11 +236,48 @@ static NSInteger chosenProfile(void) {
 - (id)name;
 @end
 
+// What only some systems have.
+static id newArgumentEncoder(id self, SEL command, id layout) {
+    (void)self, (void)command, (void)layout;
+    return [[SimRoot alloc] init];
+}
+
+static id newResidencySet(id self, SEL command, id descriptor, id* error) {
+    (void)self, (void)command, (void)descriptor;
+    if (isSet("SIMMETAL_RESIDENCY", "yes")) {
+        return [[SimRoot alloc] init];
+    }
+    if (!isSet("SIMMETAL_RESIDENCY", "nil-without-error")) {
+        *error = [SimError errorWithDescription:"simulated: residency sets are not supported"];
+    }
+    return nil;
+}
+
+static id architecture(id self, SEL command) {
+    (void)self, (void)command;
+    return [[SimArchitecture alloc] init];
+}
+
 @implementation AppleParavirtDevice
++ (void)load {
+    const long version = metalrun_simulated_macos();
+    if (version != 14) {
+        class_addMethod(self, sel_registerName("newArgumentEncoderWithLayout:"),
+                        (IMP)(void (*)(void))newArgumentEncoder, "@24@0:8@16");
+    }
+    if (version >= 14) {
+        class_addMethod(self, sel_registerName("architecture"), (IMP)(void (*)(void))architecture,
+                        "@16@0:8");
+    }
+    if (version >= 15) {
+        class_addMethod(self, sel_registerName("newResidencySetWithDescriptor:error:"),
+                        (IMP)(void (*)(void))newResidencySet, "@32@0:8@16^@24");
+    }
+}
 - (id)init {
     [super init];
     // After the base class: whoever asks for it earlier gets nil, as a driver may do or worse.
-    name = [[SimString alloc] initWithText:"Apple Paravirtual device"];
+    name = [SimString stringWithUTF8String:"Apple Paravirtual device"];
     return self;
 }
 - (id)name {
@@ -201,18 +288,24 @@ static NSInteger chosenProfile(void) {
 }
 @end
 
-// One device for the process. Threads that come first at the same time each make one, and all but
-// the first published are thrown away: making devices must be safe in parallel.
-EXPORTED id MTLCreateSystemDefaultDevice(void) {
-    static void* shared = NULL;
-    const char* wanted = getenv("SIMMETAL_DEVICE");
-    if (wanted != NULL && strcmp(wanted, "none") == 0) {
-        return nil;
-    }
-    void* device = __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
+// A second device, which no guest is known to have: another class, everything but a name inherited.
+@interface SimSecondDevice : IOGPUMetalDevice
+- (id)name;
+@end
+
+@implementation SimSecondDevice
+- (id)name {
+    return [SimString stringWithUTF8String:"simulated second device"];
+}
+@end
+
+// One device of its class for the process. Threads that come first at the same time each make one,
+// and all but the first published are thrown away: making devices must be safe in parallel.
+static id sharedDevice(void** shared, Class deviceClass) {
+    void* device = __atomic_load_n(shared, __ATOMIC_ACQUIRE);
     if (device == NULL) {
-        id made = [[AppleParavirtDevice alloc] init];
-        if (__atomic_compare_exchange_n(&shared, &device, (void*)made, 0, __ATOMIC_ACQ_REL,
+        id made = [[deviceClass alloc] init];
+        if (__atomic_compare_exchange_n(shared, &device, (void*)made, 0, __ATOMIC_ACQ_REL,
                                         __ATOMIC_ACQUIRE)) {
             return made;
         }
@@ -221,8 +314,24 @@ EXPORTED id MTLCreateSystemDefaultDevice(void) {
     return (id)device;
 }
 
+static id paravirtualDevice(void) {
+    static void* shared = NULL;
+    return isSet("SIMMETAL_DEVICE", "none") ? nil
+                                            : sharedDevice(&shared, [AppleParavirtDevice class]);
+}
+
+EXPORTED id MTLCreateSystemDefaultDevice(void) {
+    return isSet("SIMMETAL_DEVICE", "listed-only") ? nil : paravirtualDevice();
+}
+
 EXPORTED id MTLCopyAllDevices(void) {
-    return [[SimArray alloc] initWithObject:MTLCreateSystemDefaultDevice()];
+    static void* second = NULL;
+    SimArray* devices = [[SimArray alloc] init];
+    [devices addObject:paravirtualDevice()];
+    if (isSet("SIMMETAL_DEVICE", "two")) {
+        [devices addObject:sharedDevice(&second, [SimSecondDevice class])];
+    }
+    return devices;
 }
 
 EXPORTED id MTLCopyAllDevicesWithObserver(id* observer, id handler) {
