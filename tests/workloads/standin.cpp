@@ -6,20 +6,20 @@
 // of this machine's processor; only that they depend on the answers is like a guest.
 #include "kernels.hpp"
 #include "runtime.hpp"
+#include "zoo/device.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-extern "C" id MTLCreateSystemDefaultDevice(); // NOLINT(readability-identifier-naming): Metal's name
 
 namespace {
 
@@ -63,7 +63,8 @@ Capabilities ask(id device) {
         .name = send<const char*>(name, "UTF8String"),
         .has_simdgroup_reduction = supports(device, 1007) || supports(device, 5001),
         .has_simdgroup_mm = supports(device, 1007),
-        .has_bfloat = supports(device, 5001) || supports(device, 1006),
+        .has_bfloat = (supports(device, 5001) || supports(device, 1006)) &&
+                      std::getenv("GGML_METAL_BF16_DISABLE") == nullptr,
         .has_unified_memory = send<BOOL>(device, "hasUnifiedMemory") != NO,
         .max_threadgroup_memory = send<Size>(device, "maxThreadgroupMemoryLength"),
         .working_set = send<Size>(device, "recommendedMaxWorkingSetSize"),
@@ -343,9 +344,32 @@ std::optional<Options> parse_options(const std::vector<std::string_view>& argume
     return options;
 }
 
+/// What can end ggml before it computes. It reads the error of a residency set that was not made,
+/// written or not, and skips the set; a kernel that cannot be made ends it.
+zoo::Outcome start_up(const zoo::Device& device, const Capabilities& can) {
+    const auto ends = [](zoo::Outcome outcome, const char* why) {
+        static_cast<void>(std::fprintf(stderr, "%s: error: %s\n", kName, why));
+        return outcome;
+    };
+    if (metalrun_simulated_macos() >= 15 && std::getenv("GGML_METAL_NO_RESIDENCY") == nullptr &&
+        device.make_residency_set() == zoo::ResidencySet::refused_without_error) {
+        return ends(zoo::Outcome::crash, "reads the error that nobody wrote");
+    }
+    if (!device.makes_pipeline("kernel_add")) {
+        return ends(zoo::Outcome::no_pipeline, "failed to compile pipeline: 'kernel_add'");
+    }
+    if (can.has_bfloat && !device.makes_pipeline("kernel_get_rows_bf16")) {
+        return ends(zoo::Outcome::crash, "failed to compile pipeline: 'kernel_get_rows_bf16'");
+    }
+    return zoo::Outcome::plain;
+}
+
 int run(const Options& options, id device) {
     const Capabilities can = ask(device);
     log_capabilities(device, can);
+    if (const auto outcome = start_up(zoo::Device(device), can); outcome != zoo::Outcome::plain) {
+        return static_cast<int>(outcome);
+    }
     if (options.list_devices) {
         std::printf("Available devices:\n  MTL0: %s (simulated) (%.0f MiB)\n", can.name.c_str(),
                     static_cast<double>(can.working_set) / (1024.0 * 1024.0));
@@ -381,7 +405,7 @@ int main(int argc, char** argv) {
     }
     const auto device = MTLCreateSystemDefaultDevice();
     if (device == nullptr) {
-        static_cast<void>(std::fprintf(stderr, "%s: error: no Metal device\n", kName));
+        static_cast<void>(std::fprintf(stderr, "%s: error: no simulated Metal device\n", kName));
         return 1;
     }
     return run(*options, device);
