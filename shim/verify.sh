@@ -33,16 +33,20 @@ find_tool() {
 
 [ $# -gt 0 ] || die "usage: verify.sh FOLDER|FILE..."
 if [ "$(uname)" = Darwin ]; then
-    lipo=$(find_tool lipo) && otool=$(find_tool otool) && nm=$(find_tool nm)
+    lipo=$(find_tool lipo)
+    otool=$(find_tool otool)
+    nm=$(find_tool nm)
     codesign=$(find_tool codesign)
 else
-    lipo=$(find_tool llvm-lipo-19 llvm-lipo) && otool=$(find_tool llvm-otool-19 llvm-otool)
+    lipo=$(find_tool llvm-lipo-19 llvm-lipo)
+    otool=$(find_tool llvm-otool-19 llvm-otool)
     nm=$(find_tool llvm-nm-19 llvm-nm)
     codesign=""
 fi
 sha256=$(find_tool sha256sum shasum)
 [ "${sha256##*/}" = sha256sum ] || sha256="$sha256 -a 256"
-sed '/^#/d; /^$/d' "$here/imports.txt" | sort >"$scratch/allowed" || die "no list of imports"
+[ -r "$here/imports.txt" ] || die "$here/imports.txt cannot be read"
+sed '/^#/d; /^$/d' "$here/imports.txt" | sort >"$scratch/allowed"
 
 # check WHAT EXPECTED OBSERVED
 check() {

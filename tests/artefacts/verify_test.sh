@@ -203,6 +203,20 @@ start empty-folder
 rm libmetalrun_shim.dylib
 expect 125
 
+start no-tools
+mkdir tools
+for tool in sh dirname mktemp rm uname; do
+    ln -s "$(command -v $tool)" tools/$tool
+done
+observed=0
+PATH=$PWD/tools sh "$verify" "$PWD" >/dev/null 2>&1 || observed=$?
+if [ $observed = 125 ]; then
+    echo "ok      no-tools"
+else
+    bad=$((bad + 1))
+    echo "FAILED  no-tools: status $observed, expected 125"
+fi
+
 # On a Mac the tools have other names, and codesign has a say. Its answer is played here.
 mkdir "$work/tools"
 for tool in lipo otool nm; do
