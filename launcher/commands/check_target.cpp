@@ -129,6 +129,9 @@ Result<report::CheckedTarget> Checker::check(const std::string& path) {
     if (!plan) {
         return fail(plan.error());
     }
+    if (is_elf && target.chain.links.front().kind == target::LinkKind::script) {
+        assume("scripts are started on this machine; '--host-facts' asks for a macOS guest");
+    }
     if (image && image->content.is_macho()) {
         target.running_slice = read_all(*image, *plan);
     }

@@ -169,6 +169,20 @@ Found interpreter_unseen(const Question& q) {
     return finding;
 }
 
+// `check` does not ask for it; a start would be refused before it is judged.
+Found no_run_bit(const Question& q) {
+    constexpr std::uint32_t kRun = 0111;
+    if (q.chain.links.empty() || q.chain.links.front().status.kind != FileKind::regular ||
+        (q.chain.links.front().status.mode & kRun) != 0) {
+        return std::nullopt;
+    }
+    Finding finding =
+        remark(FindingId::target_not_executable, Severity::note,
+               format("{} may be executed by nobody yet", quote(q.chain.links.front().path)));
+    finding.help = format("chmod +x {}", text::escape(q.chain.links.front().path));
+    return finding;
+}
+
 Found bundle_resolved(const Question& q) {
     if (q.chain.links.empty() || q.chain.links.front().kind != target::LinkKind::bundle) {
         return std::nullopt;

@@ -161,7 +161,7 @@ Found kernel_refuses(const Question& q) {
 
 Found unsigned_code(const Question& q) {
     const macho::SliceFacts* slice = target_slice(q);
-    if (slice == nullptr || slice->signature || !slice->image ||
+    if (slice == nullptr || slice->signature || !slice->image || !slice->image->is_executable() ||
         !slice->name.starts_with("arm64")) {
         return std::nullopt;
     }

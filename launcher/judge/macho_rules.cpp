@@ -18,9 +18,9 @@ namespace {
 constexpr std::uint32_t kCsRestrict = 0x800; // cs_blobs.h CS_RESTRICT
 constexpr std::string_view kGetTaskAllow = "get-task-allow";
 constexpr std::string_view kGetTaskAllowMacos = "com.apple.security.get-task-allow";
-constexpr std::string_view kResign = "to inject, re-sign your own copy (see metalrun(1), SIGNING); "
-                                     "to start it without the shim, use "
-                                     "'--stock'";
+constexpr std::string_view kResign =
+    "to inject, sign your own copy: 'cp FILE COPY && codesign --force --sign - COPY' (metalrun(1), "
+    "SIGNING, says what that may break); to start it without the shim, use '--stock'";
 
 } // namespace
 

@@ -33,10 +33,11 @@ constexpr std::array kRules{
     rule::app_sandbox, rule::enhanced_security, rule::unusual_entitlement,
     // information
     rule::shim_known, rule::shim_foreign, rule::shim_on_shared_folder, rule::bundle_resolved,
-    rule::entitlements_disagree, rule::odd_signature, rule::odd_commands, rule::catalyst,
-    rule::slice_pinned, rule::rosetta, rule::env_resolved, rule::inherited_insertion,
-    rule::inherited_empty_element, rule::ld_preload_ignored, rule::session_polluted, rule::sip_off,
-    rule::guest_os_untested, rule::boot_argument, rule::untested, rule::quirk_applied};
+    rule::no_run_bit, rule::entitlements_disagree, rule::odd_signature, rule::odd_commands,
+    rule::catalyst, rule::slice_pinned, rule::rosetta, rule::env_resolved,
+    rule::inherited_insertion, rule::inherited_empty_element, rule::ld_preload_ignored,
+    rule::session_polluted, rule::sip_off, rule::guest_os_untested, rule::boot_argument,
+    rule::untested, rule::quirk_applied};
 
 } // namespace
 

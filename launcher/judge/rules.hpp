@@ -64,6 +64,7 @@ Found xcode_stub(const Question& q);
 Found python_stub(const Question& q);
 Found login_shell(const Question& q);
 Found bundle_resolved(const Question& q);
+Found no_run_bit(const Question& q);
 Found interpreter_unseen(const Question& q);
 Found static_program(const Question& q);
 // shim

@@ -249,6 +249,7 @@ std::string render_walk(const std::optional<target::Walk>& walk) {
     return Object()
         .add("files", std::to_string(walk->files))
         .add("skipped", std::to_string(walk->skipped))
+        .add("links", std::to_string(walk->links))
         .add("unread", text::concat("[", unread, "]"))
         .render();
 }

@@ -126,8 +126,12 @@ std::string render_target(const CheckedTarget& target, Colour colour) {
     out += text::format("  if the library is inserted: {}\n", outcome_text(target.verdict));
     out += render_way(target.chain);
     out += render_slices(target);
+    // What is known of the workload matters only where there will be one.
+    const bool starts = target.verdict.decision != judge::Decision::refuse;
     for (const judge::Finding& finding : target.verdict.findings) {
-        out += render(finding, colour);
+        if (starts || finding.id != judge::FindingId::untested) {
+            out += render(finding, colour);
+        }
     }
     return out;
 }
@@ -136,8 +140,9 @@ std::string render_walk(const CheckReport& report) {
     if (!report.walk) {
         return {};
     }
-    std::string out = text::format("\nlooked through {} files; {} are no programs\n",
-                                   report.walk->files, report.walk->skipped);
+    std::string out =
+        text::format("\nfiles looked at: {}, no programs: {}, links not followed: {}\n",
+                     report.walk->files, report.walk->skipped, report.walk->links);
     for (const target::Unread& unread : report.walk->unread) {
         out += text::format("not looked at: {}: {}\n", text::escape(unread.path), unread.problem);
     }

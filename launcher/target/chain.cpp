@@ -110,39 +110,6 @@ Finding missing_interpreter(const std::string& script, const InterpreterLine& li
                        : "install the interpreter, or correct the first line of the script");
 }
 
-std::string rights_gained(System& system, const std::string& path, const FileStatus& status) {
-    constexpr std::uint32_t kSetUser = 04000;
-    constexpr std::uint32_t kSetGroup = 02000;
-    constexpr std::uint32_t kGroupRun = 0010;
-    const Identity me = system.identity();
-    std::string rights;
-    if ((status.mode & kSetUser) != 0 && status.owner != me.effective_user) {
-        rights = text::format("set-user-id to {}", status.owner);
-    } else if ((status.mode & kSetGroup) != 0 && (status.mode & kGroupRun) != 0 &&
-               status.group != me.effective_group) {
-        rights = text::format("set-group-id to {}", status.group);
-    } else if (system.has_capabilities(path)) {
-        rights = "file capabilities";
-    }
-    return rights.empty() || system.ignores_set_id(path) ? std::string{} : rights;
-}
-
-Image make_image(System& system, const std::string& path, const File& file) {
-    Image image{
-        .path = path, .status = file.status(), .content = read_content(file, macho::Depth::decide)};
-    image.rights = rights_gained(system, path, image.status);
-    image.gains_rights = !image.rights.empty();
-    image.quarantined = system.is_quarantined(path);
-    if (image.content.is_macho()) {
-        image.real_path = file.real_path().value_or(path);
-    }
-    const elf::Facts* elf = image.content.elf();
-    if (elf != nullptr && !elf->interpreter.empty()) {
-        image.loader_missing = !system.stat(elf->interpreter).has_value();
-    }
-    return image;
-}
-
 Finding not_a_program(const std::string& path, const FileStatus& status, Bytes first) {
     if (status.size_bytes == 0) {
         return problem(FindingId::not_a_program,
@@ -302,7 +269,10 @@ follow(System& system, Chain& chain, const std::string& path, const SearchPath& 
     if (!elf::is_elf(first) && !macho::is_macho(first)) {
         return std::unexpected(not_a_program(path, status, first));
     }
-    chain.image = make_image(system, path, **file);
+    // A Mac's program that is judged elsewhere is started by somebody else than who asks.
+    const bool is_guests =
+        search.elsewhere || (macho::is_macho(first) && search.kernel == HostFacts::Kernel::linux);
+    chain.image = read_image(system, path, **file, is_guests ? Starter::unknown : Starter::caller);
     return std::nullopt;
 }
 

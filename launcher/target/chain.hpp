@@ -44,6 +44,13 @@ struct Image {
     bool elsewhere = false; ///< judged for another machine: the file itself could not be looked at
 };
 
+/// Who would start the program: set-id rights are gained by others than the file's owner.
+enum class Starter : std::uint8_t { caller, unknown };
+
+/// What the open file at `path` holds, at Depth::decide, and what starting it would come with.
+[[nodiscard]] Image read_image(System& system, const std::string& path, const File& file,
+                               Starter starter);
+
 struct Chain {
     std::string typed; ///< TARGET as it was typed
     std::string path;  ///< what is handed to execve; empty if there is nothing to start

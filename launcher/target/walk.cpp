@@ -57,6 +57,8 @@ private:
             walk_.unread.push_back({path, error_text(status.error())});
         } else if (status->kind == FileKind::directory) {
             enter(path, depth + 1);
+        } else if (status->kind == FileKind::symbolic_link) {
+            ++walk_.links;
         } else if (status->kind == FileKind::regular) {
             ++walk_.files;
             if (progress_) {

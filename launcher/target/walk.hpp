@@ -25,6 +25,7 @@ struct Walk {
     std::vector<Unread> unread;        ///< in the order of their paths' bytes
     std::uint64_t files = 0;           ///< regular files that were met
     std::uint64_t skipped = 0;         ///< those of them that are no programs, or unread
+    std::uint64_t links = 0; ///< symbolic links: none is followed, what lies inside is met itself
 };
 
 enum class Wanted : std::uint8_t { programs, macos_programs };
