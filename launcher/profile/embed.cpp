@@ -124,12 +124,14 @@ private:
 
 std::string record_code(const Record& record) {
     return text::format("Record{{.chip = {}, .host_os = {}, .guest_os = {}, .build = {}, "
-                        ".workload = {}, .stock = {}, .shim = {}, .host = {}, .source = {}, "
+                        ".workload = {}, .stock = {}, .shim = {}, .host = {}, .speed_up = {}, "
+                        ".share_of_host = {}, .source = {}, "
                         ".runs = {}, .apple_family = {}, .threadgroup_memory = {}}}",
                         literal(record.chip), literal(record.host_os), literal(record.guest_os),
                         literal(record.build), literal(record.workload), literal(record.stock),
-                        literal(record.shim), literal(record.host), literal(record.source),
-                        record.runs, record.apple_family, record.threadgroup_memory);
+                        literal(record.shim), literal(record.host), literal(record.speed_up),
+                        literal(record.share_of_host), literal(record.source), record.runs,
+                        record.apple_family, record.threadgroup_memory);
 }
 
 std::string quirk_code(const Quirk& quirk) {

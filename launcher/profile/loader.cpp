@@ -525,6 +525,8 @@ constexpr std::array kWorkloadKeys{
     Key{.path = "workload.record.stock", .read = read_record_text<&Record::stock>},
     Key{.path = "workload.record.shim", .read = read_record_text<&Record::shim>},
     Key{.path = "workload.record.host", .read = read_record_text<&Record::host>},
+    Key{.path = "workload.record.speed_up", .read = read_record_text<&Record::speed_up>},
+    Key{.path = "workload.record.share_of_host", .read = read_record_text<&Record::share_of_host>},
     Key{.path = "workload.record.source", .read = read_record_text<&Record::source>},
     Key{.path = "workload.record.runs", .read = read_runs},
     Key{.path = "workload.record.apple_family", .read = read_record_family},

@@ -90,7 +90,10 @@ struct Match {
 
 /// One published measurement; every member is text as it was published.
 struct Record {
-    std::string chip, host_os, guest_os, build, workload, stock, shim, host, source;
+    std::string chip, host_os, guest_os, build, workload, stock, shim, host;
+    std::string speed_up;      ///< shim against stock, as a factor above 1 where the shim helps
+    std::string share_of_host; ///< shim against host, in per cent
+    std::string source;
     std::uint32_t runs = 0;
     std::uint16_t apple_family = 0;
     std::uint64_t threadgroup_memory = 0;

@@ -3,6 +3,7 @@
 // Which profile is used, which file is refused and in which words, and the profile commands.
 #include "harness.hpp"
 
+#include <filesystem>
 #include <utility>
 
 #include <doctest/doctest.h>
@@ -77,6 +78,39 @@ TEST_SUITE("exec.profile") {
         CHECK(family_of(start(folder, {"-p", file})) == "1007");
         CHECK(family_of(start(folder, {"-p", file, "--family", "apple9"})) == "1009");
         CHECK(family_of(start(folder, {"--family", "host"})) == "1007");
+    }
+
+    TEST_CASE("a quirk is told for the guests that it names, and for no others") {
+        const std::string fixture = METALRUN_FIXTURE_DIR "/plain";
+        if (!exists(fixture)) {
+            MESSAGE("skipped: the fixtures were not built");
+            return;
+        }
+        const TempFolder folder;
+        const auto program = folder / "llama-bench";
+        std::filesystem::copy_file(fixture, program);
+        const auto mine = folder.write(
+            "mine.toml",
+            profile_text("apple7", "[[quirk]]\nguest_os = \"14.0..14.3\"\nlevel = \"warn\"\n"
+                                   "note = \"use '-mmp 0'\"\n"));
+        const auto checked = [&](const std::string& os, const Strings& options) {
+            const auto facts =
+                folder.write("facts-" + os + ".toml", "os = \"" + os +
+                                                          "\"\narchitecture = \"arm64\"\n"
+                                                          "guest = true\nsip = \"on\"\n");
+            Strings arguments{"check", "--host-facts", facts};
+            arguments.insert(arguments.end(), options.begin(), options.end());
+            arguments.push_back(program);
+            return run(metalrun_command(arguments)).out;
+        };
+        CHECK(contains(checked("13.6", {}), "note: profile 'llama.cpp' knows of a quirk"));
+        CHECK(contains(checked("14.4", {}), "warning: profile 'llama.cpp' knows of a quirk"));
+        CHECK(contains(checked("14.4", {}), "llama-bench with '-mmp 0'"));
+        CHECK_FALSE(contains(checked("15.5", {}), "quirk"));
+        CHECK_FALSE(contains(checked("26.5", {}), "quirk"));
+        CHECK(
+            contains(checked("14.3.1", {"-p", mine}), "warning: profile 'mine' knows of a quirk"));
+        CHECK_FALSE(contains(checked("14.4", {"-p", mine}), "quirk"));
     }
 
     TEST_CASE("an unknown name: 125, and the nearest known one") {

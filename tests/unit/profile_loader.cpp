@@ -128,6 +128,8 @@ workload = "w"
 stock = "1"
 shim = "2"
 host = "3"
+speed_up = "4"
+share_of_host = "5"
 source = "s"
 runs = 10
 apple_family = 1009
@@ -177,6 +179,8 @@ guest_os = ">=15"
                                                     .stock = "1",
                                                     .shim = "2",
                                                     .host = "3",
+                                                    .speed_up = "4",
+                                                    .share_of_host = "5",
                                                     .source = "s",
                                                     .runs = 10,
                                                     .apple_family = 1009,
