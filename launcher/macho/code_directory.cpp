@@ -6,6 +6,7 @@
 #include "system/digest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace metalrun::macho {
@@ -25,14 +26,26 @@ constexpr std::uint64_t kLongestString = 4096;
 constexpr unsigned kSmallPageShift = 12;
 constexpr unsigned kLargePageShift = 14;
 
+struct VersionedSize {
+    std::uint32_t version;
+    std::uint64_t size;
+};
+
+// Newest first.
+constexpr std::array kHeaderSizes{VersionedSize{kVersionSupportsLinkage, kLinkageSize},
+                                  VersionedSize{kVersionSupportsRuntime, kRuntimeSize},
+                                  VersionedSize{kVersionSupportsExecSegment, kExecSegmentSize},
+                                  VersionedSize{kVersionSupportsCodeLimit64, kCodeLimit64Size},
+                                  VersionedSize{kVersionSupportsTeam, kTeamSize},
+                                  VersionedSize{kVersionSupportsScatter, kScatterSize}};
+
 std::uint64_t header_size_of(std::uint32_t version) {
-    return version >= kVersionSupportsLinkage       ? kLinkageSize
-           : version >= kVersionSupportsRuntime     ? kRuntimeSize
-           : version >= kVersionSupportsExecSegment ? kExecSegmentSize
-           : version >= kVersionSupportsCodeLimit64 ? kCodeLimit64Size
-           : version >= kVersionSupportsTeam        ? kTeamSize
-           : version >= kVersionSupportsScatter     ? kScatterSize
-                                                    : kEarliestSize;
+    for (const VersionedSize& known : kHeaderSizes) {
+        if (version >= known.version) {
+            return known.size;
+        }
+    }
+    return kEarliestSize;
 }
 
 std::optional<HashType> hash_type_of(std::uint8_t number) {
@@ -158,11 +171,12 @@ private:
         const std::uint64_t room = place_.length - std::min(place_.length, offset);
         const std::uint64_t entries =
             std::min<std::uint64_t>(room / kScatterEntrySize, kMostScatter + 1);
-        const auto bytes = signature_.read(place_.offset + offset, entries * kScatterEntrySize);
-        const std::uint64_t end = bytes ? bytes->size() : 0;
-        for (std::uint64_t at = 0; at < end; at += kScatterEntrySize) {
-            const Scatter one{.first_page = read_be<std::uint32_t>(*bytes, at + 4).value_or(0),
-                              .pages = read_be<std::uint32_t>(*bytes, at).value_or(0)};
+        const std::vector<std::byte> bytes =
+            signature_.read(place_.offset + offset, entries * kScatterEntrySize)
+                .value_or(std::vector<std::byte>{});
+        for (std::uint64_t at = 0; at < bytes.size(); at += kScatterEntrySize) {
+            const Scatter one{.first_page = read_be<std::uint32_t>(bytes, at + 4).value_or(0),
+                              .pages = read_be<std::uint32_t>(bytes, at).value_or(0)};
             if (one.pages == 0) {
                 return std::nullopt;
             }
