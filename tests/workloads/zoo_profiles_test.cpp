@@ -112,6 +112,22 @@ TEST_SUITE("workloads") {
         }
     }
 
+    TEST_CASE("the server of Ollama hands the shim on to its engines, its clients stay stock") {
+        const auto ollama = program("ollama/ollama");
+        const auto engine_of = [&ollama](const Strings& options) {
+            const Outcome outcome = start({ollama, "serve"}, options);
+            CHECK(outcome.status() == 0);
+            return took_fast_path(outcome);
+        };
+        CHECK(engine_of({}));
+        CHECK_FALSE(engine_of({"--children", "stock"}));
+        CHECK_FALSE(engine_of({"--stock"}));
+
+        const Outcome client = start({ollama, "run", "model"});
+        CHECK(client.status() == 0);
+        CHECK_MESSAGE(contains(client.err, "[no-benefit]\n"), client.err);
+    }
+
     TEST_CASE("an unsafe workload is refused, found by its name or a library that it links") {
         const metalrun::test::TempFolder folder;
         const auto vulkan = program("moltenvk/vulkan-program");

@@ -26,6 +26,7 @@ const std::vector<Workload>& workloads() {
          "stable-diffusion.cpp",
          "beneficial",
          {"stable-diffusion.cpp/sd"}},
+        {"Ollama", "1.5", "ollama", "beneficial", {"ollama/ollama", "serve"}},
         {"MLX", "1.9", "mlx", "no-benefit", {"mlx/python3", "-m", "mlx_lm.generate"}},
         {"PyTorch MPS",
          "1.10",
@@ -70,7 +71,7 @@ Outcome run_metalrun(Strings options, const Strings& command, const Strings& env
 } // namespace
 
 Outcome run_with(const Workload& workload, std::string_view answers, const Strings& environment) {
-    Strings options{"-q", "--anywhere", "-p", "published"};
+    Strings options{"-q", "--anywhere", "-p", "published", "--children", "inherit"};
     if (answers == "stock") {
         options.emplace_back("--stock");
     } else {

@@ -52,6 +52,10 @@ const std::vector<Row> kAnswers{
     {"1.4", "stable-diffusion.cpp", "1006", {}, kCrash, "unsupported op 'MUL_MAT' -> crash"},
     {"1.4", "stable-diffusion.cpp", "1007", {}, kFine, "-> fast path"},
 
+    {"1.5", "Ollama", "stock", {}, kFine, "memory = 5010800640, the engine ended with 0 -> plain path"},
+    {"1.5", "Ollama", "stock", {}, kFine, "simdgroup matrix mul. = false"},
+    {"1.5", "Ollama", "1007", {}, kFine, "simdgroup matrix mul. = true"},
+
     {"1.9", "MLX", "stock", {}, kFine, "architecture air64_v27, heaps = false"},
     {"1.9", "MLX", "1007", {}, kFine, "-> plain path"},
     {"1.9", "MLX", "1010+65536", {}, kFine, "-> plain path"},
@@ -121,6 +125,7 @@ const std::vector<Row> kDevices{
 
     // No device, or one that is only in the list, or two.
     {"6", "ggml now", "1007", {"SIMMETAL_DEVICE=none"}, kNoDevice, "no simulated Metal device"},
+    {"1.5", "Ollama", "1007", {"SIMMETAL_DEVICE=none"}, kNoDevice, "-> no device"},
     {"6", "MLX", "1007", {"SIMMETAL_DEVICE=none"}, kNoDevice, "-> no device"},
     {"6", "Godot", "1007", {"SIMMETAL_DEVICE=none"}, kNoDevice, "-> no device"},
     {"6", "Cycles", "1009", {"SIMMETAL_DEVICE=none"}, kNoDevice, "-> no device"},
@@ -137,6 +142,7 @@ const std::vector<Row> kDevices{
     {"2", "ggml before February 2026", "1007", {"SIMMETAL_PIPELINES=fail"}, kNoPipeline, "-> no pipeline"},
     {"2", "stable-diffusion.cpp", "1007", {"SIMMETAL_PIPELINES=fail"}, kNoPipeline, "-> no pipeline"},
     {"2", "whisper.cpp 1.6", "1007", {"SIMMETAL_PIPELINES=fail"}, kNoPipeline, "-> no pipeline"},
+    {"1.5", "Ollama", "1007", {"SIMMETAL_PIPELINES=fail"}, kCrash, "the engine ended with 6 -> crash"},
     {"2", "MLX", "stock", {"SIMMETAL_PIPELINES=fail"}, kNoPipeline, "-> no pipeline"},
     {"2", "PyTorch MPS", "stock", {"SIMMETAL_PIPELINES=fail"}, kNoPipeline, "-> no pipeline"},
     {"2", "wgpu", "1007", {"SIMMETAL_PIPELINES=fail"}, kNoPipeline, "-> no pipeline"},
