@@ -4,101 +4,77 @@
 // each new device is then changed. On any doubt the process stays stock, and the receipt says why.
 #include "environment.hpp"
 #include "receipt.hpp"
-#include "runtime.hpp"
 #include "settings.hpp"
 #include "swizzle.hpp"
 
-#include <cstdlib>
-#include <cstring>
+using namespace metalrun::shim;
 
-#include <unistd.h>
-
-// NOLINTBEGIN(readability-identifier-naming): Metal's names
-extern "C" {
-id MTLCreateSystemDefaultDevice();
-id MTLCopyAllDevices();
-id MTLCopyAllDevicesWithObserver(id* observer, id handler);
-}
-// NOLINTEND(readability-identifier-naming)
-
-namespace metalrun::shim {
 namespace {
 
 METALRUN_MARK;
 
-constinit Settings settings{};
 constinit char receipt_path[1024]{}; // a copy, for the target may overwrite its environment
 
 void report(const Record& record) noexcept {
-    if (receipt_path[0] == '/') { // the target may change its folder
-        append_record(receipt_path, record);
-    }
+    append_record(receipt_path, record);
     if (settings.verbose) {
-        static_cast<void>(write(STDERR_FILENO, record.data(), record.size()) == 0);
+        write_record(STDERR_FILENO, record);
     }
 }
 
-void report_stock(const char* reason) noexcept {
-    Record record("stock");
-    record.text("reason", reason);
-    report(record);
+/// Nothing if there is no problem.
+void report_problem(const char* problem) noexcept {
+    if (problem != nullptr) {
+        Record record("stock");
+        record.text("reason", problem);
+        report(record);
+    }
 }
 
-Record make_active_record(id device) noexcept {
+/// Adds an answer before and after, if it was to be changed.
+void add_answer(Record& record, id device, DeviceMethod method, const char* stock_key,
+                const char* given_key) noexcept {
+    if (settings.at_least[method] != 0) {
+        const auto [stock, given] = answers_of(device, method);
+        record.number(stock_key, stock);
+        record.number(given_key, given);
+    }
+}
+
+/// Early, the device is half made: its base class can answer for families by now, but asking for a
+/// name or a limit could reach parts of the driver's class that do not exist yet.
+void report_active(id device, bool is_finished) noexcept {
     Record record("active");
-    const auto [stock, given] = answers_of(device, supports_family);
     record.text("class", class_getName(object_getClass(device)));
-    record.number("ceiling", settings.ceiling);
-    record.number("family_stock", stock);
-    record.number("family_given", given);
-    return record;
+    record.number("ceiling", settings.at_least[supports_family]);
+    add_answer(record, device, supports_family, "family_stock", "family_given");
+    if (is_finished) {
+        const auto* name = send<const char*>(send<id>(device, "name"), "UTF8String");
+        record.text("device", name == nullptr ? "" : name);
+        add_answer(record, device, threadgroup_memory, "threadgroup_stock", "threadgroup_given");
+        add_answer(record, device, working_set, "working_set_stock", "working_set_given");
+    }
+    report(record);
 }
 
 void patch_class_of(id device) noexcept {
-    const PatchResult result = patch_device_class(object_getClass(device));
-    if (result.problem != nullptr) {
-        report_stock(result.problem);
-    }
-    // Early, the device is half made: its base class can answer for families by now, but asking for
-    // a name or a limit could reach parts of the driver's class that do not exist yet.
-    if (result.changed && result.active && settings.hook == Hook::early) {
-        report(make_active_record(device));
-    }
-}
-
-void patch_initialised(id device) noexcept {
     const ErrnoKeeper keeper;
-    patch_class_of(device);
-}
-
-/// Reports a finished device, the first of its class, with all answers before and after.
-void describe(id device) noexcept {
-    Record record = make_active_record(device);
-    const auto name = send<id>(device, "name"); // an NSString
-    const char* text = name == nullptr ? nullptr : send<const char*>(name, "UTF8String");
-    record.text("device", text == nullptr ? "" : text);
-    if (settings.threadgroup_memory != 0) {
-        const auto [stock, given] = answers_of(device, threadgroup_memory);
-        record.number("threadgroup_stock", stock);
-        record.number("threadgroup_given", given);
+    const PatchResult result = patch_device_class(object_getClass(device));
+    report_problem(result.problem);
+    if (result.changed && result.active && !settings.late) {
+        report_active(device, false);
     }
-    if (settings.working_set != 0) {
-        const auto [stock, given] = answers_of(device, working_set);
-        record.number("working_set_stock", stock);
-        record.number("working_set_given", given);
-    }
-    report(record);
 }
 
 /// Each finished device passes here on its way to the target.
 id hand_out(id device) noexcept {
-    if (device != nullptr && settings.problem == nullptr && settings.ceiling != 0) {
+    if (device != nullptr && settings.problem == nullptr) {
         const ErrnoKeeper keeper;
-        if (settings.hook == Hook::late) {
+        if (settings.late) {
             patch_class_of(device);
         }
         if (claim_description(object_getClass(device))) {
-            describe(device);
+            report_active(device, true); // the first of its class
         }
     }
     return device;
@@ -112,79 +88,47 @@ id hand_out_all(id devices) noexcept {
     return devices;
 }
 
-/// Places the early hook if the base class is there.
+/// Places the early hook, if it is wanted and the base class is there.
 void hook_base_class() noexcept {
     const auto base = objc_lookUpClass("_MTLDevice");
-    if (base != nullptr && settings.hook == Hook::early) {
-        const char* problem = hook_initialiser(base, &patch_initialised);
-        if (problem != nullptr) {
-            report_stock(problem);
-        }
+    if (base != nullptr && !settings.late && settings.problem == nullptr) {
+        report_problem(hook_initialiser(base, &patch_class_of));
     }
 }
 
 const char* variable(const char* name) noexcept {
-    return std::getenv(name); // NOLINT(concurrency-mt-unsafe): the target has not begun
-}
-
-void read_settings() noexcept {
-    settings = parse_settings({.family = variable("LUME_METAL_APPLE_FAMILY_MAX"),
-                               .threadgroup_memory = variable("LUME_METAL_MAX_THREADGROUP_MEMORY"),
-                               .working_set = variable("LUME_METAL_RECOMMENDED_WORKING_SET_SIZE"),
-                               .hook = variable("METALRUN_SHIM_HOOK"),
-                               .children = variable("METALRUN_SHIM_CHILDREN"),
-                               .verbose = variable("METALRUN_SHIM_VERBOSE")});
-    const char* path = variable("METALRUN_RECEIPT");
-    if (path != nullptr && std::strlen(path) < sizeof receipt_path) {
-        std::memcpy(receipt_path, path, std::strlen(path) + 1);
-    }
+    const char* value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): there is one thread
+    return value == nullptr ? "" : value;
 }
 
 [[gnu::constructor]] void start(int, char**, char** original_environment) noexcept {
     const ErrnoKeeper keeper;
-    read_settings();
-    if (settings.children == Children::stock) {
+    settings = read_settings(&variable);
+    const char* path = variable("METALRUN_RECEIPT");
+    // Absolute, for the target may change its folder.
+    if (*path == '/' && std::strlen(path) < sizeof receipt_path) {
+        std::memcpy(receipt_path, path, std::strlen(path) + 1);
+    }
+    if (settings.stock_children) {
         remove_shim(original_environment, &is_this_library);
-        remove_shim(current_environment(), &is_this_library);
+        remove_shim(*_NSGetEnviron(), &is_this_library);
     }
     Record loaded("loaded");
-    loaded.text("hook", settings.hook == Hook::late ? "late" : "early");
-    loaded.text("children", settings.children == Children::stock ? "stock" : "inherit");
+    loaded.text("hook", settings.late ? "late" : "early");
+    loaded.text("children", settings.stock_children ? "stock" : "inherit");
     report(loaded);
-    if (settings.problem != nullptr) {
-        report_stock(settings.problem);
-        return;
-    }
-    set_answers(
-        {.at_least = {settings.ceiling, settings.threadgroup_memory, settings.working_set}});
-    if (objc_lookUpClass("_MTLDevice") == nullptr) {
-        report_stock("class '_MTLDevice' is not in this process");
+    report_problem(settings.problem);
+    if (settings.problem == nullptr && objc_lookUpClass("_MTLDevice") == nullptr) {
+        report_problem("class '_MTLDevice' is not in this process");
         watch_class_loads(&hook_base_class);
     }
     hook_base_class();
 }
 
 } // namespace
-} // namespace metalrun::shim
 
-extern "C" {
-
-METALRUN_REPLACEMENT(MTLCreateSystemDefaultDevice)() {
-    const auto original = METALRUN_ORIGINAL(MTLCreateSystemDefaultDevice);
-    return original == nullptr ? nullptr : metalrun::shim::hand_out(original());
-}
-METALRUN_INTERPOSE(MTLCreateSystemDefaultDevice);
-
-METALRUN_REPLACEMENT(MTLCopyAllDevices)() {
-    const auto original = METALRUN_ORIGINAL(MTLCopyAllDevices);
-    return original == nullptr ? nullptr : metalrun::shim::hand_out_all(original());
-}
-METALRUN_INTERPOSE(MTLCopyAllDevices);
-
-METALRUN_REPLACEMENT(MTLCopyAllDevicesWithObserver)(id* observer, id handler) {
-    const auto original = METALRUN_ORIGINAL(MTLCopyAllDevicesWithObserver);
-    return original == nullptr ? nullptr
-                               : metalrun::shim::hand_out_all(original(observer, handler));
-}
-METALRUN_INTERPOSE(MTLCopyAllDevicesWithObserver);
-}
+// The late hook, and the last step of the early one.
+METALRUN_INTERPOSE(MTLCreateSystemDefaultDevice, hand_out, (), ());
+METALRUN_INTERPOSE(MTLCopyAllDevices, hand_out_all, (), ());
+METALRUN_INTERPOSE(MTLCopyAllDevicesWithObserver, hand_out_all, (id * observer, id handler),
+                   (observer, handler));

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <dlfcn.h>
+
 extern "C" id MTLCreateSystemDefaultDevice(); // NOLINT(readability-identifier-naming): Metal's name
 
 namespace {
@@ -44,7 +46,12 @@ struct Answers {
 };
 
 id create_default_device() {
-    const auto create = METALRUN_FIND(MTLCreateSystemDefaultDevice);
+#if defined(__APPLE__)
+    const auto create = &MTLCreateSystemDefaultDevice;
+#else
+    const auto create = metalrun::shim::find_function<decltype(MTLCreateSystemDefaultDevice)>(
+        RTLD_DEFAULT, "MTLCreateSystemDefaultDevice");
+#endif
     return create == nullptr ? nullptr : create();
 }
 

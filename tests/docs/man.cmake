@@ -139,8 +139,8 @@ elseif(CHECK STREQUAL "variables")
   same("variable" "shim/ and launcher/" "${command_page} and ${shim_page}" in_code in_pages)
 
   # What is set for the shim and what the shim reads is described in its own page.
-  collect(for_shim "\"(${own})[\" =]" launcher/launch/environment.cpp shim/constructor.cpp
-          shim/environment.cpp)
+  collect(for_shim "\"(${own})[\" =]" launcher/launch/environment.cpp shim/constructor.cpp shim/settings.hpp
+          shim/environment.hpp)
   collect(in_page "\n\\.It Ev (${own})" ${shim_page})
   same("variable of the shim" "shim/ and launcher/launch/" ${shim_page} for_shim in_page)
 

@@ -148,14 +148,15 @@ Outcome run(const Library& library, Start start, Way way = Way::linked,
 }
 
 void check(const Library& library, const Case& row) {
-    CAPTURE(std::string{row.name});
+    CAPTURE(row.name);
     const auto outcome = run(library, {.environment = row.settings}, row.way);
     const auto events = events_in(outcome.receipt);
     const auto expected_events = events_of(row, Format::mach_o);
     CHECK(outcome.answers == row.answers);
     CHECK(events == expected_events);
     CHECK(outcome.errors.empty());
-    print(library, row.name, outcome.answers);
+    print_case("arm64 " + std::string(library.fixups), row.name, outcome.answers,
+               outcome.answers == row.answers && events == expected_events);
 }
 
 /// A Metal that is not as the shim expects it.
@@ -197,7 +198,8 @@ TEST_SUITE("emulation.arm64") {
             }
             for (const auto& row : cases) {
                 if (row.way == Way::threads) { // the processor is one
-                    print(library, row.name, "not run: there are no threads");
+                    std::printf("arm64 %s  %s: not run, the processor is one\n", library.fixups,
+                                row.name.c_str());
                 } else {
                     check(library, row);
                 }

@@ -17,6 +17,9 @@ inline std::vector<shim_test::Case> all_cases() {
     for (auto& row : shim_test::settings_and_answers()) {
         cases.push_back(std::move(row));
     }
+    for (auto& row : shim_test::published_contract()) {
+        cases.push_back(std::move(row));
+    }
     return cases;
 }
 

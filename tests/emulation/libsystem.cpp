@@ -102,6 +102,14 @@ void LibSystem::export_strings() {
         const auto found = text.find(static_cast<char>(m.argument(1)));
         m.answer(found == std::string::npos ? 0 : m.argument(0) + found);
     });
+    // The compiler makes it of a search in a constant text.
+    machine_.export_function("_memchr", [](Machine& m) {
+        const auto bytes = bytes_at(m, m.argument(0), m.argument(2));
+        const auto found = std::ranges::find(bytes, static_cast<std::byte>(m.argument(1)));
+        m.answer(found == bytes.end()
+                     ? 0
+                     : m.argument(0) + static_cast<std::uint64_t>(found - bytes.begin()));
+    });
     machine_.export_function("_strtoull", [this](Machine& m) {
         const auto text = m.text(m.argument(0));
         char* end = nullptr;
@@ -157,6 +165,9 @@ std::string LibSystem::format(std::uint64_t text, unsigned first_argument) const
         } else if (rest.starts_with("%ld")) {
             result.append(std::to_string(static_cast<std::int64_t>(value)));
             take("%ld");
+        } else if (rest.starts_with("%c")) {
+            result.push_back(static_cast<char>(value));
+            take("%c");
         } else if (rest.starts_with("%04x")) {
             std::snprintf(number.data(), number.size(), "%04x", static_cast<unsigned>(value));
             result.append(number.data());

@@ -168,7 +168,7 @@ void print(const Library& library, const char* name, const std::string& answers)
 }
 
 void check(const Library& library, const Case& row) {
-    CAPTURE(std::string{row.name});
+    CAPTURE(row.name);
     const auto outcome = run(library, row.settings, row.way);
     const auto events = events_in(outcome.receipt);
     const auto expected_events = events_of(row, Format::mach_o);
@@ -176,7 +176,8 @@ void check(const Library& library, const Case& row) {
     CHECK(outcome.answers == row.answers);
     CHECK(events == expected_events);
     CHECK(outcome.errors.empty());
-    print(library, row.name, outcome.answers);
+    print_case("x86-64 " + std::string(library.fixups), row.name, outcome.answers,
+               outcome.answers == row.answers && events == expected_events);
 }
 
 } // namespace
