@@ -28,9 +28,11 @@ public:
     void text(const char* key, const char* value) noexcept {
         char escaped[128 * 6]{}; // \u00xx
         std::size_t size = 0;
-        // NOLINTNEXTLINE(cppcoreguidelines-pro-bounds-pointer-arithmetic): walks a C string
-        for (const char* byte = value; *byte != '\0' && byte != value + 127; ++byte) {
-            const int shown = static_cast<unsigned char>(*byte) < 0x80 ? *byte : '?';
+        // NOLINTBEGIN(cppcoreguidelines-pro-bounds-pointer-arithmetic): walks a C string
+        for (std::size_t index = 0; index < 127 && value[index] != '\0'; ++index) {
+            const auto byte = static_cast<unsigned char>(value[index]);
+            const int shown = byte < 0x80 ? byte : '?';
+            // NOLINTEND(cppcoreguidelines-pro-bounds-pointer-arithmetic)
             const bool is_plain = shown >= 0x20 && shown != 0x7f && shown != '"' && shown != '\\';
             size += static_cast<std::size_t>(std::snprintf(&escaped[size], sizeof escaped - size,
                                                            is_plain ? "%c" : "\\u%04x", shown));

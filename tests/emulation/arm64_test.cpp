@@ -6,6 +6,7 @@
 #include "../shim/answers.hpp"
 #include "../shim/cases.hpp"
 #include "../shim/process.hpp"
+#include "../shim/shapes.hpp"
 #include "expected.hpp"
 #include "files.hpp"
 #include "libsystem.hpp"
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +50,7 @@ std::vector<Library> libraries() {
 struct Start {
     std::vector<std::string> environment;
     Deviation deviation = Deviation::none;
+    std::optional<Shape> shape = {};
 };
 
 /// A process with the shim in it, from its start on.
@@ -55,7 +58,7 @@ class Process {
 public:
     Process(const Library& library, const Start& start)
         : image_(read(library.path)), system_(machine_, start.environment, library.path),
-          runtime_(machine_), metal_(machine_, runtime_, start.deviation) {
+          runtime_(machine_), metal_(machine_, runtime_, start.deviation, start.shape) {
         machine_.load(image_);
         system_.set_guest_errno(kUntouchedErrno);
         const auto name = machine_.allocate("/usr/local/bin/program");
@@ -97,8 +100,16 @@ public:
                 const auto number = static_cast<std::uint64_t>(asked);
                 return (runtime_.send(object, "supportsFamily:", number) & 0xffU) != 0;
             },
-            [&](const char* selector) { return runtime_.send(object, selector); },
+            [&](const char* selector) {
+                return runtime_.responds(object, selector) ? runtime_.send(object, selector) : 0;
+            },
             metal_.emulates_bfloat16());
+    }
+
+    /// Makes another device; the next one that is asked is that one.
+    void make_another(Way way) {
+        static_cast<void>(device(way));
+        metal_.forget_device();
     }
 
     [[nodiscard]] const LibSystem& system() const { return system_; }
@@ -139,6 +150,9 @@ Outcome run(const Library& library, Start start, Way way = Way::linked,
     REQUIRE(chmod(receipt.c_str(), receipt_mode) == 0);
     start.environment.push_back("METALRUN_RECEIPT=" + receipt);
     Process process(library, start);
+    if (start.shape == Shape::two_devices) {
+        process.make_another(way);
+    }
     const auto answers = process.answers(way);
     CHECK(process.system().guest_errno() == kUntouchedErrno);
     return {.answers = answers,
@@ -222,6 +236,26 @@ TEST_SUITE("emulation.arm64") {
                 CHECK(events == row.events);
                 CHECK(outcome.errors.empty());
                 print(library, row.name, outcome.answers);
+            }
+        }
+    }
+
+    TEST_CASE("a device of another shape is raised as a whole, or left as it is") {
+        const auto cases = shape_cases();
+        for (const auto& library : libraries()) {
+            if (!is_there(library.path, kRung, cases.size())) {
+                continue;
+            }
+            for (const auto& row : cases) {
+                CAPTURE(std::string{row.name});
+                const auto outcome =
+                    run(library, {.environment = settings_of(row), .shape = row.shape});
+                const auto events = events_in(outcome.receipt);
+                CHECK(outcome.answers == row.answers);
+                CHECK(events == row.events);
+                CHECK(outcome.errors.empty());
+                print_case(std::string("arm64 ") + library.fixups, row.name, outcome.answers,
+                           outcome.answers == row.answers && events == row.events);
             }
         }
     }

@@ -5,12 +5,44 @@
 
 namespace emulation {
 
-Metal::Metal(Machine& machine, ObjectiveC& runtime, Deviation deviation)
-    : machine_(machine), runtime_(runtime), deviation_(deviation) {
+using shim_test::Shape;
+
+Metal::Metal(Machine& machine, ObjectiveC& runtime, Deviation deviation, std::optional<Shape> shape)
+    : machine_(machine), runtime_(runtime), deviation_(deviation), shape_(shape) {
     add_device_classes(deviation == Deviation::no_base_class ? "_MTLRenamed" : "_MTLDevice",
                        deviation == Deviation::other_types ? "B24@0:8@16" : "B24@0:8q16");
     add_foundation_classes();
     export_functions();
+    give_shape();
+}
+
+/// A method that only asks the one of the class above.
+void Metal::override_family(ObjectiveC::Class owner, ObjectiveC::Class above) {
+    runtime_.add_method(owner, "supportsFamily:", "B24@0:8q16", [this, above](Machine& m) {
+        m.jump(runtime_.implementation_in(above, "supportsFamily:"));
+    });
+}
+
+void Metal::give_shape() {
+    const auto [base, middle, concrete] = classes_;
+    if (shape_ == Shape::two_levels) {
+        override_family(middle, base);
+    }
+    if (shape_ == Shape::own || shape_ == Shape::two_levels) {
+        override_family(concrete, middle);
+    }
+    if (shape_ == Shape::other_type) {
+        runtime_.add_method(concrete, "supportsFamily:", "B24@0:8@16", [this](Machine& m) {
+            m.answer(families_.contains(m.argument(2)) ? 1 : 0);
+        });
+    }
+    if (shape_ == Shape::unchangeable) {
+        // The concrete class has the memory's method; what it inherits has to be added.
+        runtime_.fail_to_add("recommendedMaxWorkingSetSize");
+    }
+    if (shape_ == Shape::made_before) {
+        static_cast<void>(device());
+    }
 }
 
 std::uint64_t Metal::function(const std::string& name) const {
@@ -26,14 +58,16 @@ void Metal::add_device_classes(const std::string& base_name, const std::string& 
     const auto middle = runtime_.add_class("IOGPUMetalDevice", base);
     const auto concrete = runtime_.add_class("AppleParavirtDevice", middle);
     classes_ = {base, middle, concrete};
-    runtime_.add_method(base, "initGPUFamilySupport", "v16@0:8", [this](Machine&) {
-        families_ = {1001, 1002, 1003, 1004, 1005, 3001, 3002, 3003};
-    });
+    runtime_.add_method(
+        base, shape_ == Shape::no_hook ? "initFamilies" : "initGPUFamilySupport", "v16@0:8",
+        [this](Machine&) { families_ = {1001, 1002, 1003, 1004, 1005, 3001, 3002, 3003}; });
     runtime_.add_method(base, "supportsFamily:", family_types, [this](Machine& m) {
         m.answer(families_.contains(m.argument(2)) ? 1 : 0);
     });
     runtime_.add_method(base, "maxThreadgroupMemoryLength", kSize, answering(32768));
-    runtime_.add_method(middle, "recommendedMaxWorkingSetSize", kSize, answering(5010800640));
+    if (shape_ != Shape::missing) {
+        runtime_.add_method(middle, "recommendedMaxWorkingSetSize", kSize, answering(5010800640));
+    }
     runtime_.add_method(concrete, "maxThreadgroupMemoryLength", kSize, answering(32768));
     runtime_.add_method(concrete, "name", "@16@0:8",
                         [this](Machine& m) { m.answer(finished_ == 0 ? 0 : name_); });
@@ -69,8 +103,15 @@ void Metal::export_functions() {
 std::uint64_t Metal::device() {
     if (device_ == 0 && deviation_ != Deviation::no_device) {
         device_ = runtime_.make_object(classes_[2]);
-        runtime_.send(device_, "initGPUFamilySupport");
+        runtime_.send(device_, shape_ == Shape::no_hook ? "initFamilies" : "initGPUFamilySupport");
         emulates_bfloat16_ = (runtime_.send(device_, "supportsFamily:", 1009) & 0xffU) == 0;
+        if (shape_ == Shape::observed) {
+            const auto observed =
+                runtime_.add_class("NSKVONotifying_AppleParavirtDevice", classes_[2]);
+            runtime_.add_method(observed, "class", "#16@0:8",
+                                [this](Machine& m) { m.answer(classes_[2]); });
+            runtime_.set_class(device_, observed);
+        }
         finished_ = 1;
     }
     return device_;

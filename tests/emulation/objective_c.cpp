@@ -126,7 +126,7 @@ void ObjectiveC::export_methods() {
     });
     machine_.export_function("_class_addMethod", [this](Machine& m) {
         const auto selector = m.text(m.argument(1));
-        if (find_own(m.argument(0), selector) != nullptr) {
+        if (find_own(m.argument(0), selector) != nullptr || selector == cannot_be_added_) {
             m.answer(0);
             return;
         }

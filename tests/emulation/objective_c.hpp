@@ -31,6 +31,17 @@ public:
     /// Sends a message as the program would; a method that is missing is an error.
     std::uint64_t send(std::uint64_t object, const std::string& selector,
                        std::uint64_t argument = 0);
+    /// Whether the object has a method for it.
+    [[nodiscard]] bool responds(std::uint64_t object, const std::string& selector) {
+        return find(class_of(object), selector) != nullptr;
+    }
+    /// From now on that selector cannot be added to a class, as if there were no memory.
+    void fail_to_add(const std::string& selector) { cannot_be_added_ = selector; }
+    /// What the method of that class runs.
+    [[nodiscard]] std::uint64_t implementation_in(Class of, const std::string& selector) {
+        return find(of, selector)->implementation;
+    }
+    void set_class(std::uint64_t object, Class of) { machine_.write_word(object, of); }
     /// How many methods the class has itself.
     [[nodiscard]] std::size_t own_methods(Class of) const;
 
@@ -62,6 +73,7 @@ private:
     std::map<std::uint64_t, Method*> methods_;
     std::map<std::string, Class> names_;
     std::map<std::string, std::uint64_t> selectors_;
+    std::string cannot_be_added_;
 };
 
 } // namespace emulation

@@ -6,6 +6,7 @@
 #include "../shim/answers.hpp"
 #include "../shim/cases.hpp"
 #include "../shim/process.hpp"
+#include "../shim/shapes.hpp"
 #include "expected.hpp"
 #include "files.hpp"
 #include "in_process.hpp"
@@ -15,6 +16,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -32,6 +34,8 @@ using namespace shim_test;
 using metalrun::shim::Family;
 using metalrun::shim::send;
 using metalrun::shim::Size;
+
+extern "C" void metalrun_give_shape(int number); // tests/shim/shape_library.cpp
 
 namespace {
 
@@ -62,9 +66,12 @@ id make_device(const LoadedLibrary& shim, Way way) {
     return shim.call("MTLCreateSystemDefaultDevice");
 }
 
-std::string ask(const LoadedLibrary& shim, Way way) {
+std::string ask(const LoadedLibrary& shim, Way way, std::optional<Shape> shape = {}) {
     errno = kUntouchedErrno;
-    const auto device = make_device(shim, way);
+    auto device = make_device(shim, way);
+    if (shape == Shape::two_devices) {
+        device = send<id>(class_createInstance(object_getClass(device), 0), "init");
+    }
     if (errno != kUntouchedErrno) {
         return "errno changed";
     }
@@ -96,7 +103,10 @@ std::string environment_as_text() {
 }
 
 /// Runs in the child: what a program with the shim in it would print.
-std::string run_program(const Library& library, Way way) {
+std::string run_program(const Library& library, Way way, std::optional<Shape> shape) {
+    if (shape) {
+        metalrun_give_shape(static_cast<int>(*shape));
+    }
     const auto shim = LoadedLibrary::load(library.path);
     if (!shim) {
         return shim.error();
@@ -106,7 +116,7 @@ std::string run_program(const Library& library, Way way) {
     if (errno != kUntouchedErrno) {
         return "errno changed";
     }
-    return way == Way::threads ? ask_from_threads(*shim) : ask(*shim, way);
+    return way == Way::threads ? ask_from_threads(*shim) : ask(*shim, way, shape);
 }
 
 struct Outcome {
@@ -135,7 +145,7 @@ struct Outcome {
 }
 
 Outcome run(const Library& library, std::vector<std::string> environment, Way way = Way::linked,
-            mode_t receipt_mode = 0600) {
+            mode_t receipt_mode = 0600, std::optional<Shape> shape = {}) {
     const Folder folder;
     const auto receipt = folder.make_receipt();
     REQUIRE(chmod(receipt.c_str(), receipt_mode) == 0);
@@ -148,7 +158,7 @@ Outcome run(const Library& library, std::vector<std::string> environment, Way wa
     REQUIRE(child >= 0);
     if (child == 0) {
         const auto program = [&] {
-            std::ofstream(answers) << run_program(library, way);
+            std::ofstream(answers) << run_program(library, way, shape);
             std::ofstream(left) << environment_as_text();
         };
         become(program, std::move(environment), errors);
@@ -192,6 +202,28 @@ TEST_SUITE("emulation.x86_64") {
             }
             for (const auto& row : cases) {
                 check(library, row);
+            }
+        }
+    }
+
+    TEST_CASE("a device of another shape is raised as a whole, or left as it is") {
+        const auto cases = shape_cases();
+        for (const auto& library : libraries()) {
+            if (!is_there(library.path, kRung, cases.size())) {
+                continue;
+            }
+            for (const auto& row : cases) {
+                CAPTURE(std::string{row.name});
+                if (!is_for_gnu(row.shape)) {
+                    std::printf("x86-64 %s  %s: see the other rungs\n", library.fixups, row.name);
+                    continue;
+                }
+                const auto outcome = run(library, settings_of(row), Way::linked, 0600, row.shape);
+                const auto events = events_in(outcome.receipt);
+                CHECK(outcome.answers == row.answers);
+                CHECK(events == row.events);
+                print_case(std::string("x86-64 ") + library.fixups, row.name, outcome.answers,
+                           outcome.answers == row.answers && events == row.events);
             }
         }
     }

@@ -60,6 +60,11 @@ id first_of_observed_devices() {
 #endif
 }
 
+/// One more of the class of the first.
+id second_device() {
+    return send<id>(class_createInstance(object_getClass(create_device()), 0), "init");
+}
+
 std::string answers_of(id device) {
     if (device == nullptr) {
         return "no device";
@@ -150,7 +155,8 @@ int main(int argc, char** argv, char** envp) {
     if (mode == "errno") {
         return print_errno();
     }
-    const auto device = mode == "all"        ? first_of_all_devices()
+    const auto device = mode == "second"     ? second_device()
+                        : mode == "all"      ? first_of_all_devices()
                         : mode == "observed" ? first_of_observed_devices()
                                              : create_device();
     std::puts(answers_of(device).c_str());

@@ -3,6 +3,7 @@
 // The built library in whole programs: the table of cases.hpp, and what else holds in a process.
 #include "cases.hpp"
 #include "process.hpp"
+#include "shapes.hpp"
 
 #include <cstdio>
 #include <string>
@@ -78,6 +79,31 @@ TEST_SUITE("shim.table") {
     TEST_CASE("the three numbers are read as published, value by value") {
         for (const auto& row : published_contract()) {
             check(row);
+        }
+    }
+
+    TEST_CASE("a device of another shape is raised as a whole, or left as it is") {
+        for (const auto& row : shape_cases()) {
+            CAPTURE(std::string{row.name});
+            if (!is_for_gnu(row.shape)) {
+                std::printf("native  %s: see shim.swizzle\n", row.name);
+                continue;
+            }
+            const Folder folder;
+            const auto receipt = folder.make_receipt();
+            auto environment = settings_of(row);
+            environment.push_back("METALRUN_RECEIPT=" + receipt);
+            environment.push_back("SHAPE=" + std::to_string(static_cast<int>(row.shape)));
+            const auto outcome =
+                run({.arguments = {LINKED_CLIENT_PROGRAM,
+                                   row.shape == Shape::two_devices ? "second" : "default"},
+                     .environment = std::move(environment),
+                     .preload = {SHIM_LIBRARY, SHAPE_LIBRARY}});
+            const auto events = events_in(read_file(receipt));
+            CHECK(outcome.out == row.answers + "\n");
+            CHECK(events == row.events);
+            print_case("native", row.name, outcome.out.substr(0, outcome.out.find('\n')),
+                       outcome.out == row.answers + "\n" && events == row.events);
         }
     }
 
