@@ -13,8 +13,6 @@
 
 #include <dlfcn.h>
 
-extern "C" id MTLCreateSystemDefaultDevice(); // NOLINT(readability-identifier-naming): Metal's name
-
 namespace {
 
 using metalrun::shim::Family;
@@ -45,13 +43,12 @@ struct Answers {
     bool has_unified_memory = false;
 };
 
+// By name, so that a program without the simulated Metal says that there is no device.
 id create_default_device() {
-#if defined(__APPLE__)
-    const auto create = &MTLCreateSystemDefaultDevice;
-#else
-    const auto create = metalrun::shim::find_function<decltype(MTLCreateSystemDefaultDevice)>(
-        RTLD_DEFAULT, "MTLCreateSystemDefaultDevice");
-#endif
+    using Create = id (*)();
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): dlsym(3) has no other way
+    const auto create =
+        reinterpret_cast<Create>(::dlsym(RTLD_DEFAULT, "MTLCreateSystemDefaultDevice"));
     return create == nullptr ? nullptr : create();
 }
 
