@@ -46,9 +46,8 @@ struct Answers {
 // By name, so that a program without the simulated Metal says that there is no device.
 id create_default_device() {
     using Create = id (*)();
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): dlsym(3) has no other way
-    const auto create =
-        reinterpret_cast<Create>(::dlsym(RTLD_DEFAULT, "MTLCreateSystemDefaultDevice"));
+    void* const found = ::dlsym(RTLD_DEFAULT, "MTLCreateSystemDefaultDevice");
+    const auto create = reinterpret_cast<Create>(found); // NOLINT(*-reinterpret-cast): dlsym(3)
     return create == nullptr ? nullptr : create();
 }
 
