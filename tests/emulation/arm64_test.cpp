@@ -81,6 +81,9 @@ public:
 
     /// The other ways come to the same: the shim itself has linked Metal.
     std::uint64_t device(Way way) {
+        if (way == Way::inside) {
+            return machine_.call(metal_.function("MTLCreateSystemDefaultDevice"), {});
+        }
         if (way == Way::all) {
             return runtime_.send(call("MTLCopyAllDevices"), "objectAtIndex:");
         }

@@ -36,6 +36,7 @@ using metalrun::shim::send;
 using metalrun::shim::Size;
 
 extern "C" void metalrun_give_shape(int number); // tests/shim/shape_library.cpp
+extern "C" id MTLCreateSystemDefaultDevice();    // NOLINT(readability-identifier-naming): Metal's
 
 namespace {
 
@@ -55,6 +56,9 @@ std::vector<Library> libraries() {
 
 /// The other ways come to the same: the shim itself has linked Metal.
 id make_device(const LoadedLibrary& shim, Way way) {
+    if (way == Way::inside) {
+        return MTLCreateSystemDefaultDevice();
+    }
     if (way == Way::all) {
         const auto devices = shim.call("MTLCopyAllDevices");
         return send<id>(devices, "objectAtIndex:", Size{0});

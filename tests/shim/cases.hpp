@@ -31,7 +31,8 @@ inline constexpr const char* kLate = "METALRUN_SHIM_HOOK=late";
 /// An early hook reports when the class is changed and when the first device is finished.
 inline constexpr const char* kEarlyEvents = "active, active";
 
-enum class Way : std::uint8_t { linked, all, observed, threads, late_load, preloaded };
+/// How a program comes to its device; inside: Metal hands it out by none of its three functions.
+enum class Way : std::uint8_t { linked, all, observed, threads, late_load, preloaded, inside };
 
 struct Case {
     std::string name;
@@ -47,7 +48,8 @@ enum class Format : std::uint8_t { elf, mach_o };
 
 inline std::string events_of(const Case& wanted, Format format) {
     const bool waits = format == Format::elf && wanted.way == Way::late_load;
-    return std::string("loaded, ") + (waits ? std::string(kMissing) + ", " : "") + wanted.events;
+    return std::string("loaded") + (waits ? ", " + std::string(kMissing) : "") +
+           (wanted.events.empty() ? "" : ", " + wanted.events);
 }
 
 inline std::string family(const std::string& value) {
@@ -79,6 +81,8 @@ inline std::vector<Case> ways_to_a_device() {
         {"all devices, early", Way::all, early, kPublished, kEarlyEvents},
         {"all devices, late", Way::all, late, kPublishedLate, "active"},
         {"observed devices, late", Way::observed, late, kPublishedLate, "active"},
+        {"inside of Metal, early", Way::inside, early, kPublished, "active"},
+        {"inside of Metal, late", Way::inside, late, kStock, ""},
         {"two threads, early", Way::threads, early, kPublished, kEarlyEvents},
         {"two threads, late", Way::threads, late, kPublishedLate, "active"},
         {"loaded late, early", Way::late_load, early, kPublished, kEarlyEvents},

@@ -60,6 +60,12 @@ id first_of_observed_devices() {
 #endif
 }
 
+/// As another part of Metal makes it: not by the function that the program sees.
+id device_inside() {
+    const auto library = dlopen("libsimmetal.so", RTLD_NOW | RTLD_NOLOAD);
+    return metalrun::shim::find_function<id()>(library, "MTLCreateSystemDefaultDevice")();
+}
+
 /// One more of the class of the first.
 id second_device() {
     return send<id>(class_createInstance(object_getClass(create_device()), 0), "init");
@@ -156,6 +162,7 @@ int main(int argc, char** argv, char** envp) {
         return print_errno();
     }
     const auto device = mode == "second"     ? second_device()
+                        : mode == "inside"   ? device_inside()
                         : mode == "all"      ? first_of_all_devices()
                         : mode == "observed" ? first_of_observed_devices()
                                              : create_device();

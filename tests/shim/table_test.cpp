@@ -23,6 +23,8 @@ Strings arguments_of(Way way) {
         return {LINKED_CLIENT_PROGRAM, "all"};
     case Way::observed:
         return {LINKED_CLIENT_PROGRAM, "observed"};
+    case Way::inside:
+        return {LINKED_CLIENT_PROGRAM, "inside"};
     case Way::threads:
         return {LINKED_CLIENT_PROGRAM, "threads"};
     case Way::late_load:
