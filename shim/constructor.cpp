@@ -128,7 +128,9 @@ const char* variable(const char* name) noexcept {
 } // namespace
 
 // The late hook, and the last step of the early one.
+// NOLINTBEGIN(readability-identifier-naming): Metal's names
 METALRUN_INTERPOSE(MTLCreateSystemDefaultDevice, hand_out, (), ());
 METALRUN_INTERPOSE(MTLCopyAllDevices, hand_out_all, (), ());
 METALRUN_INTERPOSE(MTLCopyAllDevicesWithObserver, hand_out_all, (id * observer, id handler),
                    (observer, handler));
+// NOLINTEND(readability-identifier-naming)

@@ -37,7 +37,7 @@ struct Slot {
     std::atomic<Class> device_class{};
     std::atomic<State> state{};
     std::atomic<IMP> originals[method_count]{};
-    bool is_active() const noexcept { return state.load() >= State::active; }
+    [[nodiscard]] bool is_active() const noexcept { return state.load() >= State::active; }
 };
 inline constexpr std::size_t kSlots = 8;
 inline constinit Slot slots[kSlots]{};
