@@ -51,6 +51,15 @@ id first_of_all_devices() {
 #endif
 }
 
+id last_of_all_devices() {
+#if defined(CLIENT_IS_LINKED)
+    const auto devices = MTLCopyAllDevices();
+    return send<id>(devices, "objectAtIndex:", send<Size>(devices, "count") - 1);
+#else
+    return nullptr;
+#endif
+}
+
 id first_of_observed_devices() {
 #if defined(CLIENT_IS_LINKED)
     id observer = nullptr;
@@ -163,6 +172,7 @@ int main(int argc, char** argv, char** envp) {
     }
     const auto device = mode == "second"     ? second_device()
                         : mode == "inside"   ? device_inside()
+                        : mode == "last"     ? last_of_all_devices()
                         : mode == "all"      ? first_of_all_devices()
                         : mode == "observed" ? first_of_observed_devices()
                                              : create_device();

@@ -109,6 +109,27 @@ TEST_SUITE("shim.table") {
         }
     }
 
+    TEST_CASE("devices of several classes are each raised") {
+        for (const bool late : {false, true}) {
+            const Folder folder;
+            const auto receipt = folder.make_receipt();
+            const auto outcome = run({.arguments = {LINKED_CLIENT_PROGRAM, "last"},
+                                      .environment = {family("1009"), "SIMMETAL_DEVICE=two",
+                                                      late ? kLate : "METALRUN_SHIM_HOOK=early",
+                                                      "METALRUN_RECEIPT=" + receipt},
+                                      .preload = {SHIM_LIBRARY}});
+            const std::string answers = late ? kPublishedLate : kPublished;
+            const std::string expected =
+                late ? "loaded, active, active" : "loaded, active, active, active, active";
+            const auto events = events_in(read_file(receipt));
+            CHECK(outcome.out == answers + "\n");
+            CHECK(events == expected);
+            print_case("native", late ? "two classes, late" : "two classes, early",
+                       outcome.out.substr(0, outcome.out.find('\n')),
+                       outcome.out == answers + "\n" && events == expected);
+        }
+    }
+
     TEST_CASE("a record tells the device's name and its answers before and after") {
         const Folder folder;
         const auto receipt = folder.make_receipt();
