@@ -46,6 +46,10 @@ DarwinStat darwin_stat_of(const struct stat& status) {
     put(bytes, 16, static_cast<std::uint32_t>(status.st_uid));
     put(bytes, 20, static_cast<std::uint32_t>(status.st_gid));
     put(bytes, 24, static_cast<std::int32_t>(status.st_rdev));
+    put(bytes, 32, status.st_atim);
+    put(bytes, 48, status.st_mtim);
+    put(bytes, 64, status.st_ctim);
+    put(bytes, 80, status.st_mtim); // of the birth, which Linux does not give
     put(bytes, 96, static_cast<std::int64_t>(status.st_size));
     put(bytes, 104, static_cast<std::int64_t>(status.st_blocks));
     put(bytes, 112, static_cast<std::int32_t>(status.st_blksize));

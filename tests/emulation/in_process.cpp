@@ -179,7 +179,7 @@ std::expected<LoadedLibrary, std::string> LoadedLibrary::load(const std::string&
     if (!image) {
         return std::unexpected(path + ": " + image.error());
     }
-    constexpr std::size_t kRoom = 2U << 20U; // more than the loader accepts
+    constexpr std::size_t kRoom = 17U << 20U; // more than the loader accepts
     void* mapped = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED || path.size() >= sizeof image_path) {
         return std::unexpected("no memory for " + path);

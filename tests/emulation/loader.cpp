@@ -17,7 +17,7 @@
 namespace emulation {
 namespace {
 
-constexpr std::uint64_t kMaxImage = 1U << 20U;
+constexpr std::uint64_t kMaxImage = 1U << 24U;
 constexpr std::uint64_t kPointer = 8;
 constexpr std::uint64_t kHeader = 32;
 constexpr std::uint64_t kSegmentCommand = 72;
@@ -25,9 +25,13 @@ constexpr std::uint64_t kSection = 80;
 
 enum class Command : std::uint32_t {
     symtab = 0x2,
+    load_dylib = 0xc,
     segment_64 = 0x19,
     dyld_info = 0x22,
+    load_weak_dylib = 0x80000018,
+    reexport_dylib = 0x8000001f,
     dyld_info_only = 0x80000022,
+    main = 0x80000028,
     dyld_chained_fixups = 0x80000034,
 };
 
@@ -43,6 +47,7 @@ public:
     Image parse() {
         read_commands();
         lay_out();
+        check_entry();
         read_fixups();
         read_initialisers();
         read_interposed();
@@ -55,6 +60,7 @@ private:
     void read_segment(Bytes command);
     void read_section(Bytes section, std::uint64_t segment_address);
     void lay_out();
+    void check_entry() const;
     void read_fixups();
     void read_initialisers();
     void read_interposed();
@@ -67,8 +73,9 @@ private:
 
     Bytes file_;
     Image image_;
-    std::uint64_t base_ = 0;      ///< the unslid address of the header
-    std::vector<Range> contents_; ///< of each segment
+    std::optional<std::uint64_t> header_; ///< its unslid address, once a segment has it
+    std::uint64_t base_ = 0;              ///< the same
+    std::vector<Range> contents_;         ///< of each segment
     std::vector<Range> initialiser_pointers_;
     std::vector<Range> initialiser_offsets_;
     std::vector<Range> interposed_;
@@ -113,6 +120,14 @@ void Parser::read_commands() {
         case Command::symtab:
             symbols_ = {word(8), word(12), word(16), word(20)};
             break;
+        case Command::load_dylib:
+        case Command::load_weak_dylib:
+        case Command::reexport_dylib:
+            image_.libraries.push_back(text_at(command, word(8), "a library's name"));
+            break;
+        case Command::main:
+            image_.entry = read_at<std::uint64_t>(command, 8, "the entry point");
+            break;
         }
         at += length;
     }
@@ -126,7 +141,14 @@ void Parser::read_segment(Bytes command) {
     const auto address = wide(24);
     const auto flags = read_at<std::uint32_t>(command, 68, "a segment");
     const auto protection = read_at<std::uint32_t>(command, 60, "a segment");
-    if (image_.segments.empty()) {
+    if (!header_ && protection == 0 && wide(48) == 0) {
+        // A program's __PAGEZERO: nothing is there, but the opcodes count it.
+        image_.segments.push_back({.name = "__PAGEZERO"});
+        contents_.push_back({});
+        return;
+    }
+    if (!header_) {
+        header_ = address;
         base_ = address;
         if (wide(40) != 0) {
             refuse("the first segment does not begin with the header");
@@ -160,12 +182,16 @@ void Parser::read_section(Bytes section, std::uint64_t segment_address) {
     }
     const Range place{.offset = address - base_,
                       .size = read_at<std::uint64_t>(section, 40, "a section")};
-    const auto type = read_at<std::uint32_t>(section, 64, "a section") & 0xffU;
+    const auto type =
+        static_cast<std::uint8_t>(read_at<std::uint32_t>(section, 64, "a section") & 0xffU);
+    const auto name = text_at(section.first(16), 0, "a section's name");
+    image_.sections.push_back(
+        {.name = name, .type = type, .offset = place.offset, .size = place.size});
     if (type == kModInitFuncPointers) {
         initialiser_pointers_.push_back(place);
     } else if (type == kInitFuncOffsets) {
         initialiser_offsets_.push_back(place);
-    } else if (text_at(section.first(16), 0, "a section's name") == "__interpose") {
+    } else if (name == "__interpose") {
         interposed_.push_back(place);
     }
 }
@@ -185,6 +211,9 @@ void Parser::lay_out() {
         }
     }
     image_.memory.resize(size);
+    for (const auto& section : image_.sections) {
+        slice(image_.memory, section.offset, section.size, "a section");
+    }
     for (std::size_t index = 0; index < contents_.size(); ++index) {
         std::ranges::copy(file_.subspan(contents_[index].offset, contents_[index].size),
                           image_.memory.begin() +
@@ -226,6 +255,13 @@ std::uint64_t Parser::code_offset(std::uint64_t offset) const {
         refuse("a function outside the code");
     }
     return offset;
+}
+
+/// The command has an offset in the file, and the header begins both.
+void Parser::check_entry() const {
+    if (image_.entry) {
+        static_cast<void>(code_offset(*image_.entry));
+    }
 }
 
 Fixup Parser::fixup_at(std::uint64_t offset) const {

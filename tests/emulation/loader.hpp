@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A small Mach-O loader for tests: reads a library of 64 bits, and lays out a copy of it with every
-// pointer set, as dyld does before it runs the initialisers. What executes the copy is up to the
-// caller. Sources: mach-o/loader.h, mach-o/nlist.h, mach-o/fixup-chains.h. No count or offset of
-// the file is trusted.
+// A small Mach-O loader for tests: reads a library or program of 64 bits, and lays out a copy of it
+// with every pointer set, as dyld does before it runs the initialisers. What executes the copy is
+// up to the caller. Sources: mach-o/loader.h, mach-o/nlist.h, mach-o/fixup-chains.h. No count or
+// offset of the file is trusted.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <expected>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -45,13 +46,23 @@ struct Interposed {
     std::string original;
 };
 
+struct Section {
+    std::string name;
+    std::uint8_t type = 0; ///< S_… of mach-o/loader.h
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+};
+
 struct Image {
     std::vector<std::byte> memory; ///< before any pointer is set
     std::vector<Segment> segments;
+    std::vector<Section> sections; ///< each lies within the memory
     std::vector<Fixup> fixups;
     std::vector<std::uint64_t> initialisers; ///< offsets
     std::vector<Interposed> interposed;
     std::map<std::string, std::uint64_t> exports; ///< offsets by symbol
+    std::vector<std::string> libraries;           ///< names of those it is linked with
+    std::optional<std::uint64_t> entry;           ///< a program's main, an offset
     bool chained = false;                         ///< else the classic opcodes
 
     [[nodiscard]] std::set<std::string> imports() const;
