@@ -24,6 +24,7 @@ done
 $here/sdk.sh $cross/sdk
 $here/boost.sh $cross/source $cross/sdk
 $here/pugixml.sh $cross/source $cross/pugixml
+$here/libcxx.sh $cross/sdk $cross/libcxx
 
 # Profiles become C++ by a program of ours, which must run here.
 native=build/release
