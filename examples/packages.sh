@@ -56,7 +56,7 @@ set -- g++ cmake ninja-build "$boost" "$(echo "$boost" | sed 's/libboost/libboos
 [ "$level" = build ] || set -- "$@" strace valgrind mandoc git python3 libunicorn-dev \
     "$(first_of clang-19 clang)" "$(first_of lld-19 lld)" "$(first_of llvm-19 llvm)"
 [ "$level" != lint ] || set -- "$@" clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev shellcheck gcovr \
-    lld-19 llvm-19 xz-utils openssl
+    lld-19 llvm-19 xz-utils openssl qemu-user-static g++-aarch64-linux-gnu gobjc-aarch64-linux-gnu
 # The macOS headers of the cross build come from npm; other packages of nodejs bring their own.
 [ "$level" != lint ] || command -v npm >/dev/null || set -- "$@" nodejs npm
 install_debian "$@"
