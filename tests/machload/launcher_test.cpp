@@ -84,10 +84,12 @@ Command launcher(const Machine& machine, Strings arguments, const Strings& optio
     return loaded(machine, launcher_of(machine), arguments, options);
 }
 
-/// The simulated kernel is an arm64 one, so a program for x86-64 is started translated.
+/// The simulated kernel is an arm64 one, so a program for x86-64 is started translated. The
+/// installed library for that is the universal one, which lies elsewhere in a build.
 Strings start_options(const Machine& machine) {
-    return machine.name == "x86_64" ? Strings{"--anywhere", "--arch", "x86_64"}
-                                    : Strings{"--anywhere"};
+    return machine.name == "x86_64"
+               ? Strings{"--anywhere", "--arch", "x86_64", "--shim", shim_of(machine)}
+               : Strings{"--anywhere"};
 }
 
 Strings start(const Machine& machine, const Strings& options, const std::string& program) {
