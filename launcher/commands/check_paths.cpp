@@ -36,6 +36,7 @@ void append(CheckedPaths& found, target::Walk walk) {
     target::Walk& all = found.walk ? *found.walk : found.walk.emplace();
     all.files += walk.files;
     all.skipped += walk.skipped;
+    all.links += walk.links;
     all.unread.insert(all.unread.end(), std::make_move_iterator(walk.unread.begin()),
                       std::make_move_iterator(walk.unread.end()));
 }

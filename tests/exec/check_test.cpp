@@ -208,6 +208,14 @@ TEST_SUITE("exec.check") {
         CHECK(contains(outcome.out, "files looked at: 0, no programs: 0, links not followed: 0"));
     }
 
+    TEST_CASE("links in a folder are counted") {
+        const TempFolder folder;
+        folder.make_folder("t");
+        REQUIRE(symlink("/nowhere", (folder / "t/link").c_str()) == 0);
+        const auto outcome = check({"--recursive", folder / "t"});
+        CHECK(contains(outcome.out, "files looked at: 0, no programs: 0, links not followed: 1"));
+    }
+
     TEST_CASE("one that is not injected makes the status 1, whatever the others are") {
         CHECK(check({target("show")}).status() == 0);
         CHECK(check({target("show"), target("show_static"), target("show")}).status() == 1);
