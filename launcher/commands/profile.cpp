@@ -2,6 +2,7 @@
 #include "commands/profile.hpp"
 
 #include "commands/prepare.hpp"
+#include "profile/lint.hpp"
 #include "profile/values.hpp"
 #include "report/plan_text.hpp"
 #include "report/text.hpp"
@@ -92,21 +93,64 @@ Result<ExitStatus> show(const Session& session, const cli::Request& request, Cat
     return ExitStatus::success;
 }
 
-Result<ExitStatus> lint(const Session& session, const cli::Request& request, Catalogue& catalogue) {
+std::string lint_json(const std::string& file, const Result<std::vector<profile::Flaw>>& flaws) {
+    if (!flaws) {
+        return text::format("{{\"path\": {}, \"error\": {}, \"findings\": []}}",
+                            text::basic_string(file), text::basic_string(flaws.error().message));
+    }
+    std::string out;
+    for (const profile::Flaw& flaw : *flaws) {
+        out += text::format(
+            "{}{{\"id\": {}, \"severity\": {}, \"line\": {}, \"column\": {}, \"message\": {}, "
+            "\"help\": {}}}",
+            out.empty() ? "" : ", ", text::basic_string(flaw.id),
+            text::basic_string(flaw.severity == judge::Severity::error ? "error" : "warning"),
+            flaw.at.line, flaw.at.column, text::basic_string(flaw.message),
+            text::basic_string(flaw.help));
+    }
+    return text::format("{{\"path\": {}, \"error\": null, \"findings\": [{}]}}",
+                        text::basic_string(file), out);
+}
+
+std::string lint_text(const Session& session, const std::string& file,
+                      const std::vector<profile::Flaw>& flaws) {
+    std::string out = flaws.empty() ? text::format("{}: ok\n", text::escape(file)) : std::string{};
+    for (const profile::Flaw& flaw : flaws) {
+        out += report::render(flaw, file, session.output_style().colour);
+    }
+    return out;
+}
+
+// What is found is the command's result, so it goes to standard output; what cannot be read is a
+// failure of the command.
+Result<ExitStatus> lint(const Session& session, const cli::Request& request,
+                        profile::TrustedFolders& trust) {
     if (request.operands.size() < 2) {
         return fail({.code = Errc::usage, .message = "'profile lint' needs at least one FILE"});
     }
-    bool broken = false;
+    ExitStatus status = ExitStatus::success;
+    std::string json;
     for (auto file = request.operands.begin() + 1; file != request.operands.end(); ++file) {
-        const auto loaded = catalogue.load(*file);
-        if (loaded) {
-            session.print(text::format("{}: ok\n", text::escape(*file)));
+        const auto flaws = profile::lint(session.system, *file, trust);
+        if (request.json) {
+            json += text::concat(json.empty() ? "" : ", ", lint_json(*file, flaws));
+        }
+        if (!flaws) {
+            session.print_error(report::render(flaws.error(), session.colour()));
+            status = ExitStatus::own_failure;
             continue;
         }
-        broken = true;
-        session.print_error(report::render(loaded.error(), session.colour()));
+        if (!request.json) {
+            session.print(lint_text(session, *file, *flaws));
+        }
+        if (!flaws->empty() && status == ExitStatus::success) {
+            status = ExitStatus::negative;
+        }
     }
-    return broken ? ExitStatus::negative : ExitStatus::success;
+    if (request.json) {
+        session.print(text::format("{{\"files\": [{}]}}\n", json));
+    }
+    return status;
 }
 
 } // namespace
@@ -124,7 +168,7 @@ Result<ExitStatus> profile_command(const Session& session, const cli::Request& r
         return show(session, request, catalogue);
     }
     if (verb == "lint") {
-        return lint(session, request, catalogue);
+        return lint(session, request, trust);
     }
     return fail({.code = Errc::usage,
                  .message = verb.empty()

@@ -4,6 +4,7 @@
 // the built-in profiles: no folder of the user's, no TOML, a few comparisons.
 #include "profile/catalogue.hpp"
 
+#include "profile/document.hpp"
 #include "profile/loader.hpp"
 #include "report/text.hpp"
 
@@ -19,19 +20,12 @@ namespace metalrun::profile {
 
 namespace {
 
-constexpr std::string_view kEnding = ".toml";
-
 std::string reason_of(int number) {
     return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
 }
 
-std::string parent_of(std::string_view path) {
-    const std::size_t slash = path.rfind('/');
-    return std::string(slash == 0 ? "/" : path.substr(0, slash));
-}
-
 std::string file_in(const std::string& folder, std::string_view name) {
-    return text::concat(folder, "/", name, kEnding);
+    return text::concat(folder, "/", name, kProfileEnding);
 }
 
 const BuiltIn* find_built_in(std::string_view name) {
@@ -41,62 +35,6 @@ const BuiltIn* find_built_in(std::string_view name) {
 }
 
 // --- reading a file -----------------------------------------------------------------------------
-
-struct Document {
-    std::string text;
-    std::string real_path;
-};
-
-std::unexpected<Error> cannot(std::string_view verb, const std::string& path,
-                              const std::string& reason) {
-    return fail(
-        {.code = Errc::profile,
-         .message = text::format("cannot {} the profile {}: {}", verb, text::quote(path), reason)});
-}
-
-Result<std::string> read_all(const File& file, const std::string& path) {
-    std::string content(file.status().size_bytes, '\0');
-    std::size_t done = 0;
-    while (done < content.size()) {
-        const auto rest = std::as_writable_bytes(std::span(content).subspan(done));
-        const SysResult<std::size_t> count = file.read_at(done, rest);
-        if (!count) {
-            return cannot("read", path, reason_of(count.error()));
-        }
-        if (*count == 0) {
-            break;
-        }
-        done += *count;
-    }
-    content.resize(done);
-    return content;
-}
-
-Result<Document> read_document(TrustedFolders& trust, const File& file, const std::string& path) {
-    const FileStatus& status = file.status();
-    if (status.kind != FileKind::regular) {
-        return cannot("read", path,
-                      status.kind == FileKind::directory ? "it is a directory"
-                                                         : "it is not a regular file");
-    }
-    if (status.size_bytes > kLargestProfileFile) {
-        return cannot("read", path,
-                      text::format("it has {} bytes, the limit is {}", status.size_bytes,
-                                   kLargestProfileFile));
-    }
-    SysResult<std::string> real = file.real_path();
-    if (!real) {
-        return cannot("find", path, reason_of(real.error()));
-    }
-    if (Result<void> trusted = trust.check(*real, status, Errc::profile); !trusted) {
-        return fail(std::move(trusted.error()));
-    }
-    Result<std::string> content = read_all(file, path);
-    if (!content) {
-        return fail(std::move(content.error()));
-    }
-    return Document{.text = std::move(*content), .real_path = std::move(*real)};
-}
 
 // A place that this user may not look into has nothing for this user (HOME of another, kept by
 // sudo); a file that is there and cannot be read is an error.
@@ -112,7 +50,7 @@ Result<std::optional<Document>> find_document(System& system, TrustedFolders& tr
         if (is_absent(system, path, file.error())) {
             return std::nullopt;
         }
-        return cannot("open", path, reason_of(file.error()));
+        return cannot("open", path, file.error());
     }
     Result<Document> document = read_document(trust, **file, path);
     if (!document) {
@@ -159,7 +97,7 @@ Result<Profile> load_built_in(System& system, TrustedFolders& trust, const std::
         return built_in.make();
     }
     if (!file) {
-        return cannot("open", path, reason_of(file.error()));
+        return cannot("open", path, file.error());
     }
     if (is_copy_of(**file, path, built_in)) {
         Profile profile = built_in.make();
@@ -176,7 +114,7 @@ Result<Profile> load_built_in(System& system, TrustedFolders& trust, const std::
 Result<Profile> load_file(System& system, TrustedFolders& trust, const std::string& path) {
     const SysResult<std::unique_ptr<File>> file = system.open(path);
     if (!file) {
-        return cannot("open", path, reason_of(file.error()));
+        return cannot("open", path, file.error());
     }
     Result<Document> document = read_document(trust, **file, path);
     if (!document) {
@@ -209,8 +147,9 @@ Result<std::vector<std::string>> names_in(System& system, const std::string& fol
     }
     for (std::string& entry : *entries) {
         // Editors leave '.x.toml.swp', '.#x.toml' and 'x.toml~' beside the file.
-        if (entry.ends_with(kEnding) && entry.size() > kEnding.size() && !entry.starts_with('.')) {
-            entry.resize(entry.size() - kEnding.size());
+        if (entry.ends_with(kProfileEnding) && entry.size() > kProfileEnding.size() &&
+            !entry.starts_with('.')) {
+            entry.resize(entry.size() - kProfileEnding.size());
             names.push_back(std::move(entry));
         }
     }
@@ -472,7 +411,7 @@ Catalogue::Catalogue(System& system, Places places, TrustedFolders& trust)
     : system_(system), places_(std::move(places)), trust_(trust) {}
 
 Result<Profile> Catalogue::load(const std::string& name_or_file) {
-    if (name_or_file.find('/') != std::string::npos || name_or_file.ends_with(kEnding)) {
+    if (name_or_file.find('/') != std::string::npos || name_or_file.ends_with(kProfileEnding)) {
         return load_file(system_, trust_, name_or_file);
     }
     const BuiltIn* const built_in = find_built_in(name_or_file);

@@ -71,6 +71,15 @@ std::string render(const judge::Finding& finding, Colour colour) {
                         colour);
 }
 
+std::string render(const profile::Flaw& flaw, const std::string& path, Colour colour) {
+    return render_parts({.severity = flaw.severity,
+                         .message = profile::with_place(flaw, path),
+                         .id = flaw.id,
+                         .notes = nullptr,
+                         .help = flaw.help},
+                        colour);
+}
+
 std::string render_note(std::string_view message, std::string_view finding_id, Colour colour) {
     return render_parts({.severity = judge::Severity::note,
                          .message = message,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "judge/finding.hpp"
+#include "profile/lint.hpp"
 #include "result.hpp"
 
 #include <string>
@@ -17,6 +18,9 @@ enum class Colour : std::uint8_t { off, on };
 
 /// All of a finding, at its severity.
 [[nodiscard]] std::string render(const judge::Finding& finding, Colour colour);
+
+/// A flaw of the profile at `path`, at its severity.
+[[nodiscard]] std::string render(const profile::Flaw& flaw, const std::string& path, Colour colour);
 
 /// One line at note level: `metalrun: note: message [id]`.
 [[nodiscard]] std::string render_note(std::string_view message, std::string_view finding_id,

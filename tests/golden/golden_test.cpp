@@ -42,6 +42,10 @@ Case check_of(const std::string& fixture) {
             Needs::fixtures};
 }
 
+Case lint_of(const std::string& file) {
+    return {"profile-lint-" + file, {"profile", "lint", "$TMP/lint/" + file}};
+}
+
 // One line for each message that a user can meet.
 const std::vector<Case> kCases{
     {"usage", {}},
@@ -148,6 +152,25 @@ const std::vector<Case> kCases{
     {"profile-lint-good", {"profile", "lint", "$TMP/good.toml"}},
     {"profile-lint-bad",
      {"profile", "lint", "$TMP/unknown-key.toml", "$TMP/good.toml", "$TMP/absent.toml"}},
+    {"profile-lint-json",
+     {"profile", "lint", "--json", "$TMP/lint/misplaced", "$TMP/good.toml", "$TMP/absent.toml"}},
+    {"profile-lint-nothing", {"profile", "lint"}},
+    lint_of("mark"),
+    lint_of("mark-alone"),
+    lint_of("misplaced"),
+    lint_of("carriage-return"),
+    lint_of("hash"),
+    lint_of("long"),
+    lint_of("too-long"),
+    lint_of("joined"),
+    lint_of("no-interpreter"),
+    lint_of("blank"),
+    lint_of("relative"),
+    lint_of("no-target"),
+    lint_of("no-run-bit"),
+    lint_of("no-line"),
+    lint_of("writable"),
+    lint_of("python"),
     {"profile-verb-missing", {"profile"}},
     {"profile-verb-unknown", {"profile", "shwo"}},
 
@@ -187,7 +210,33 @@ const std::vector<Case> kCases{
      Needs::fixtures},
 };
 
+void make_launcher_scripts(const TempFolder& folder) {
+    const std::string line = "#!/usr/bin/env metalrun";
+    const std::string rest = "\nschema = 1\n[target]\nprogram = \"llama-server\"\n";
+    const std::string mark = "\xEF\xBB\xBF";
+    const auto write = [&](const std::string& name, const std::string& text, mode_t mode = 0755) {
+        folder.write("lint/" + name, text, mode);
+    };
+    write("mark", mark + line + rest);
+    write("mark-alone", mark + rest, 0644);
+    write("misplaced", "\n" + line + rest);
+    write("carriage-return", line + "\r" + rest);
+    write("hash", line + " # in a guest" + rest);
+    write("long", "#!/usr/bin/env -S metalrun -p " + std::string(300, 'x') + rest);
+    write("too-long", "#!/usr/bin/env -S metalrun -p " + std::string(600, 'x') + rest);
+    write("joined", line + " -v -p llama.cpp" + rest);
+    write("no-interpreter", "#!" + rest);
+    write("blank", "#!/Library/My Tools/metalrun" + rest);
+    write("relative", "#!bin/metalrun" + rest);
+    write("no-target", line + "\nschema = 1\n");
+    write("no-run-bit", line + rest, 0644);
+    write("no-line", rest);
+    write("writable", line + rest, 0777);
+    write("python", "#!/usr/bin/env -S metalrun -p mlx -- python3\nimport mlx\n");
+}
+
 void make_files(const TempFolder& folder) {
+    make_launcher_scripts(folder);
     const auto elf = read_file(target("show"));
     const auto shim = read_file(programs().shim);
     const std::string head = "schema = 1\n[metal]\n";
