@@ -110,8 +110,8 @@ const char* variable(const char* name) noexcept {
         std::memcpy(receipt_path, path, std::strlen(path) + 1);
     }
     if (settings.stock_children) {
-        remove_shim(original_environment, &is_this_library);
-        remove_shim(*_NSGetEnviron(), &is_this_library);
+        *_NSGetEnviron() = remove_shim(*_NSGetEnviron(), &is_this_library);
+        remove_shim(original_environment, &is_this_library); // the same one, or shares strings
     }
     Record loaded("loaded");
     loaded.text("hook", settings.late ? "late" : "early");

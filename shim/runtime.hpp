@@ -35,7 +35,7 @@ template <class F> F* as_function(IMP implementation) noexcept {
 // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
 
 #if defined(__APPLE__)
-inline constexpr const char* kInsertionVariable = "DYLD_INSERT_LIBRARIES";
+inline constexpr const char* kInsertionVariable = "DYLD_INSERT_LIBRARIES=";
 inline constexpr const char* kInsertionSeparators = ":";
 
 /// What a message runs.

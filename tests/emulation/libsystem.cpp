@@ -53,7 +53,7 @@ LibSystem::LibSystem(Machine& machine, const std::vector<std::string>& environme
 
 std::vector<std::string> LibSystem::environment() const {
     std::vector<std::string> entries;
-    for (auto at = environment_; machine_.read_word(at) != 0; at += 8) {
+    for (auto at = machine_.read_word(environ_); machine_.read_word(at) != 0; at += 8) {
         entries.push_back(machine_.text(machine_.read_word(at)));
     }
     return entries;
@@ -197,12 +197,12 @@ void LibSystem::export_memory() {
 }
 
 void LibSystem::export_environment() {
-    const auto pointer = machine_.allocate({environment_});
-    machine_.export_function("__NSGetEnviron", [pointer](Machine& m) { m.answer(pointer); });
+    environ_ = machine_.allocate({environment_});
+    machine_.export_function("__NSGetEnviron", [this](Machine& m) { m.answer(environ_); });
     machine_.export_function("_getenv", [this](Machine& m) {
         const auto prefix = m.text(m.argument(0)) + "=";
         std::uint64_t value = 0;
-        for (auto at = environment_; value == 0 && m.read_word(at) != 0; at += 8) {
+        for (auto at = m.read_word(environ_); value == 0 && m.read_word(at) != 0; at += 8) {
             const auto entry = m.read_word(at);
             value = m.text(entry).starts_with(prefix) ? entry + prefix.size() : 0;
         }

@@ -40,7 +40,8 @@ private:
     Machine& machine_;
     std::string library_path_;
     std::string errors_;
-    std::uint64_t environment_ = 0;
+    std::uint64_t environment_ = 0; ///< the vector of the start
+    std::uint64_t environ_ = 0;     ///< where the pointer to the present one is
     std::uint64_t errno_ = 0;
 };
 

@@ -4,11 +4,14 @@
 #include "environment.hpp"
 #include "runtime.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include <sys/mman.h>
 
 using namespace metalrun::shim;
 
@@ -21,10 +24,11 @@ bool is_test_shim(const char* path) noexcept {
 }
 
 std::string insertion(const std::string& value) {
-    return std::string(kInsertionVariable) + "=" + value;
+    return kInsertionVariable + value;
 }
 
-/// What is left of the entries; also checks that the strings were changed where they lie.
+/// What is left of the entries. Also checks that the strings were changed where they lie, that what
+/// was taken out is an empty entry before the rest, and that no byte of it can be read any more.
 Strings edited(Strings entries) {
     std::vector<char*> vector;
     std::vector<std::size_t> lengths;
@@ -33,11 +37,13 @@ Strings edited(Strings entries) {
         lengths.push_back(entry.size());
     }
     vector.push_back(nullptr);
-    for (int round = 0; round < 2; ++round) { // the second one finds nothing to do
-        remove_shim(vector.data(), &is_test_shim);
-    }
+    char** const rest = remove_shim(vector.data(), &is_test_shim);
+    CHECK(remove_shim(rest, &is_test_shim) == rest); // the second one finds nothing to do
+    CHECK(remove_shim(vector.data(), &is_test_shim) == vector.data());
+    CHECK(std::find(vector.begin(), vector.end(), nullptr) == vector.end() - 1);
+    CHECK(std::all_of(vector.data(), rest, [](const char* entry) { return *entry == '\0'; }));
     Strings left;
-    for (char** entry = vector.data(); *entry != nullptr; ++entry) {
+    for (char** entry = rest; *entry != nullptr; ++entry) {
         std::size_t owner = 0;
         while (owner < entries.size() && entries[owner].data() != *entry) {
             ++owner;
@@ -45,6 +51,10 @@ Strings edited(Strings entries) {
         REQUIRE(owner < entries.size());
         CHECK(std::strlen(*entry) <= lengths[owner]);
         left.emplace_back(*entry);
+    }
+    for (const auto& entry : entries) {
+        const auto tail = std::find(entry.begin(), entry.end(), '\0');
+        CHECK(std::all_of(tail, entry.end(), [](char byte) { return byte == '\0'; }));
     }
     return left;
 }
@@ -93,6 +103,60 @@ TEST_SUITE("shim.environment") {
         } else {
             CHECK(edited({insertion("/x /lib/shim.so")}) == Strings{insertion("/x /lib/shim.so")});
         }
+    }
+
+    TEST_CASE("a list that the shim is not in stays as it is, be it empty or odd") {
+        for (const auto* value : {"", ":", ":/a.so", "/a.so:", "/a.so::/b.so"}) {
+            CHECK(edited({insertion(value), "A=1"}) == Strings{insertion(value), "A=1"});
+        }
+        CHECK(edited({insertion(""), insertion("/lib/shim.so")}) == Strings{insertion("")});
+    }
+
+    TEST_CASE("separators before the first element that stays go with the shim") {
+        CHECK(edited({insertion("/lib/shim.so::/a.so")}) == Strings{insertion("/a.so")});
+        CHECK(edited({insertion(":/lib/shim.so:/a.so")}) == Strings{insertion("/a.so")});
+    }
+
+    TEST_CASE("every entry of a variable that is there several times is looked at") {
+        CHECK(edited({insertion("/lib/shim.so"), "A=1", insertion("/b.so:/lib/shim.so"),
+                      "METALRUN_SHIM_HOOK=early", "METALRUN_SHIM_HOOK=late"}) ==
+              Strings{"A=1", insertion("/b.so")});
+    }
+
+    TEST_CASE("an element that is longer than any path is no shim") {
+        const auto value = "/lib/shim.so/" + std::string(100'000, 'x');
+        CHECK(edited({insertion(value)}) == Strings{insertion(value)});
+    }
+
+    TEST_CASE("a constant that some other library gave to putenv is not written to") {
+        // A write would end the process.
+        static const std::string kConstant = insertion("/a.so:/b.so");
+        const std::size_t size = kConstant.size() + 1;
+        void* page =
+            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        REQUIRE(page != MAP_FAILED);
+        std::memcpy(page, kConstant.c_str(), size);
+        REQUIRE(mprotect(page, size, PROT_READ) == 0);
+        std::vector<char*> vector{static_cast<char*>(page), nullptr};
+        CHECK(remove_shim(vector.data(), &is_test_shim) == vector.data());
+        CHECK(munmap(page, size) == 0);
+    }
+
+    TEST_CASE("a copy of the vector shares its strings with the original") {
+        Strings entries{"A=1", "METALRUN_RECEIPT=/r", insertion("/lib/shim.so:/a.so"),
+                        insertion("/lib/shim.so"), "B=2"};
+        std::vector<char*> original;
+        for (auto& entry : entries) {
+            original.push_back(entry.data());
+        }
+        original.push_back(nullptr);
+        std::vector<char*> copy = original;
+        char** const rest = remove_shim(copy.data(), &is_test_shim);
+        CHECK(Strings(rest, copy.data() + copy.size() - 1) ==
+              Strings{"A=1", insertion("/a.so"), "B=2"});
+        CHECK(remove_shim(original.data(), &is_test_shim) == original.data());
+        CHECK(Strings(original.begin(), original.end() - 1) ==
+              Strings{"A=1", "", insertion("/a.so"), "", "B=2"});
     }
 
     TEST_CASE("an empty environment stays empty") {

@@ -14,7 +14,7 @@
 
 namespace metalrun::shim {
 
-inline constexpr const char* kInsertionVariable = "LD_PRELOAD";
+inline constexpr const char* kInsertionVariable = "LD_PRELOAD=";
 inline constexpr const char* kInsertionSeparators = ": ";
 
 /// As crt_externs.h declares it.
