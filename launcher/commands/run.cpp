@@ -45,31 +45,38 @@ Result<void> change_directory(const Start& start) {
     return {};
 }
 
-// PATH as the target will see it, as far as the user himself asked for changes.
-target::SearchPath search_path(const Start& start) {
-    std::vector<std::string> environment;
-    for (const char* name : {"PATH", "HOME"}) {
-        if (const auto value = launch::find_variable(start.session.environment, name)) {
-            environment.push_back(text::concat(name, "=", *value));
-        }
+// A variable as the target will see it, as far as the user himself asked for changes.
+std::optional<std::string> variable_of(const Start& start, const std::string& name) {
+    const auto& asked = start.request.environment;
+    const auto last =
+        std::ranges::find(asked.rbegin(), asked.rend(), name, &cli::EnvironmentChange::name);
+    if (last != asked.rend()) {
+        return last->value;
     }
     if (start.named) {
-        for (const std::string& name : start.named->environment.unset) {
-            launch::apply_change(environment, name, std::nullopt);
+        const profile::Environment& named = start.named->environment;
+        if (const auto set = std::ranges::find(named.set.rbegin(), named.set.rend(), name,
+                                               [](const auto& entry) { return entry.first; });
+            set != named.set.rend()) {
+            return set->second;
         }
-        for (const auto& [name, value] : start.named->environment.set) {
-            launch::apply_change(environment, name, value);
+        if (std::ranges::find(named.unset, name) != named.unset.end()) {
+            return std::nullopt;
         }
     }
-    for (const cli::EnvironmentChange& change : start.request.environment) {
-        launch::apply_change(environment, change.name, change.value);
-    }
-    const auto path = launch::find_variable(environment, "PATH");
-    return {.path = path ? std::string(*path) : start.session.system.default_search_path(),
-            .is_default = !path.has_value(),
-            .home = std::string(launch::find_variable(environment, "HOME").value_or("")),
+    const auto inherited = launch::find_variable(start.session.environment, name);
+    return inherited ? std::optional<std::string>(*inherited) : std::nullopt;
+}
+
+target::SearchPath search_path(const Start& start) {
+    auto path = variable_of(start, "PATH");
+    const bool is_default = !path.has_value();
+    return {.path = is_default ? start.session.system.default_search_path() : std::move(*path),
+            .is_default = is_default,
+            .home = variable_of(start, "HOME").value_or(std::string{}),
             .skip = start.skip,
-            .kernel = start.session.host.kernel};
+            .kernel = start.session.host.kernel,
+            .variable = [&start](const std::string& name) { return variable_of(start, name); }};
 }
 
 // What is known of a start when it is judged.
@@ -204,7 +211,7 @@ ExecRequest compose_exec(const Start& start, const Judged& judged,
     }
     exec.environment =
         launch::compose_environment(start.session.environment, judged.plan, judged.insertion,
-                                    start.session.host.kernel, settings);
+                                    start.session.host.kernel, settings, judged.chain.environment);
     exec.architecture = judged_slice(judged);
     return exec;
 }

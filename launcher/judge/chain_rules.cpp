@@ -67,6 +67,9 @@ Found starts_elsewhere(const Question& q) {
                  format("{} starts its interpreter through env with options that are not followed: "
                         "the shim would stay behind in env",
                         quote(q.chain.path)));
+    if (!q.chain.env_unfollowed.empty()) {
+        finding.facts.push_back(format("not followed: {}", q.chain.env_unfollowed));
+    }
     finding.help = is_system_program(q)
                        ? "start the interpreter itself: metalrun -- INTERPRETER SCRIPT"
                        : "use '--children inherit', or start the interpreter itself";

@@ -16,7 +16,7 @@ bool is_entry_of(std::string_view entry, std::string_view name) {
     return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
 }
 
-// What only metalrun may tell a shim; anything inherited is from an outer start or a shell.
+// What only metalrun may tell a shim; anything else is from an outer start, a shell or a script.
 bool is_for_shim(std::string_view entry) {
     return entry.starts_with("LUME_METAL_") || entry.starts_with("METALRUN_SHIM_") ||
            is_entry_of(entry, "METALRUN_RECEIPT");
@@ -62,6 +62,23 @@ void add_shim(std::vector<std::string>& environment, const Plan& plan,
     }
     if (settings.verbose) {
         set("METALRUN_SHIM_VERBOSE", "1");
+    }
+}
+
+void apply_env_change(std::vector<std::string>& environment,
+                      const target::EnvironmentChange& change) {
+    switch (change.kind) {
+    case target::EnvironmentChange::Kind::clear:
+        environment.clear();
+        return;
+    case target::EnvironmentChange::Kind::unset:
+        apply_change(environment, change.name, std::nullopt);
+        return;
+    case target::EnvironmentChange::Kind::set:
+        if (!is_for_shim(change.name + "=")) {
+            apply_change(environment, change.name, change.value);
+        }
+        return;
     }
 }
 
@@ -147,7 +164,8 @@ Insertion read_insertion(std::string_view value, HostFacts::Kernel kernel,
 std::vector<std::string> compose_environment(std::span<const std::string> inherited,
                                              const Plan& plan, const Insertion& insertion,
                                              HostFacts::Kernel kernel,
-                                             const std::optional<ShimSettings>& settings) {
+                                             const std::optional<ShimSettings>& settings,
+                                             std::span<const target::EnvironmentChange> by_env) {
     std::vector<std::string> environment;
     environment.reserve(inherited.size() + plan.environment.size() + 8);
     const std::string inserting(insertion_variable(kernel));
@@ -168,6 +186,9 @@ std::vector<std::string> compose_environment(std::span<const std::string> inheri
     // `-u LD_PRELOAD` drops what was inherited: the shim is added behind it.
     for (const Change& change : plan.environment) {
         apply_change(environment, change.name, change.value);
+    }
+    for (const target::EnvironmentChange& change : by_env) {
+        apply_env_change(environment, change);
     }
     if (settings) {
         const auto rest = find_variable(environment, inserting);

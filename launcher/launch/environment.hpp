@@ -6,6 +6,7 @@
 
 #include "judge/host_facts.hpp"
 #include "launch/plan.hpp"
+#include "target/env_line.hpp"
 
 #include <functional>
 #include <optional>
@@ -55,11 +56,13 @@ struct ShimSettings {
     bool children_inherit = false;
 };
 
-/// Inherited, less what an earlier start may have left for a shim, changed by the plan; then, only
-/// if `settings` is given, the variables of the shim.
+/// Inherited, less what an earlier start may have left for a shim, changed by the plan and then by
+/// the `#!/usr/bin/env` lines on the way (`by_env`); then, only if `settings` is given, the
+/// variables of the shim.
 [[nodiscard]] std::vector<std::string>
 compose_environment(std::span<const std::string> inherited, const Plan& plan,
                     const Insertion& insertion, HostFacts::Kernel kernel,
-                    const std::optional<ShimSettings>& settings);
+                    const std::optional<ShimSettings>& settings,
+                    std::span<const target::EnvironmentChange> by_env = {});
 
 } // namespace metalrun::launch

@@ -2,15 +2,14 @@
 #include "target/chain.hpp"
 
 #include "macho/bytes.hpp"
-#include "report/text.hpp"
 #include "target/bundle.hpp"
-#include "target/problem.hpp"
+#include "target/chain_problems.hpp"
 #include "target/script.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -21,117 +20,6 @@ namespace {
 using judge::Finding;
 using judge::FindingId;
 
-std::string error_text(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
-}
-
-// Folders that an ssh session or a launchd job has not in its PATH.
-std::string hint_for(System& system, const std::string& name, const SearchPath& search) {
-    std::vector<std::string> folders{"/opt/homebrew/bin", "/usr/local/bin"};
-    if (!search.home.empty()) {
-        folders.push_back(text::concat(search.home, "/.local/bin"));
-    }
-    for (const std::string& folder : folders) {
-        const std::string path = text::concat(folder, "/", name);
-        const auto status = system.stat(path);
-        if (status && status->kind == FileKind::regular &&
-            system.is_executable(path).value_or(false)) {
-            return text::format("{} exists: name it by this path, or add its folder to PATH",
-                                text::quote(path));
-        }
-    }
-    return "name the program by its path, or add its folder to PATH";
-}
-
-Finding not_in_path(System& system, const std::string& name, const SearchPath& search) {
-    if (name.empty()) {
-        return problem(FindingId::target_not_found, "the name of the target is empty", {},
-                       "name the program by its path, or by its name in PATH");
-    }
-    return problem(
-        FindingId::target_not_found, text::format("cannot find {} in PATH", text::quote(name)),
-        {text::format("{}: {}", search.is_default ? "there is no PATH; the default is" : "searched",
-                      text::escape(search.path))},
-        hint_for(system, name, search));
-}
-
-Finding not_executable(const std::string& path, const FileStatus& status) {
-    if (status.kind == FileKind::directory) {
-        return problem(FindingId::target_not_executable,
-                       text::format("cannot run {}: it is a directory", text::quote(path)), {},
-                       "name the program inside it");
-    }
-    if (status.kind != FileKind::regular) {
-        return problem(FindingId::target_not_executable,
-                       text::format("cannot run {}: it is not a regular file", text::quote(path)),
-                       {}, "name a program");
-    }
-    return problem(
-        FindingId::target_not_executable,
-        text::format("cannot run {}: you may not execute it", text::quote(path)),
-        {text::format("mode {:04o}, owner {}", status.mode, status.owner)},
-        text::format("if it is a program, make it executable: chmod +x {}", text::escape(path)));
-}
-
-Finding cannot_reach(const std::string& path, int number) {
-    if (number == ENOENT || number == ENOTDIR) {
-        return problem(FindingId::target_not_found,
-                       text::format("cannot run {}: {}", text::quote(path), error_text(number)), {},
-                       "check the path");
-    }
-    return problem(FindingId::target_not_executable,
-                   text::format("cannot run {}: {}", text::quote(path), error_text(number)), {},
-                   number == EACCES || number == EPERM
-                       ? "check the permissions of the file and of the folders above it"
-                       : "correct the path, or the symbolic links in it");
-}
-
-// The kernel runs what this user may not read; only a judgement is impossible.
-Finding only_executable(const std::string& path) {
-    Finding finding = problem(
-        FindingId::target_not_executable,
-        text::format("{} may be run, but not read: it cannot be told whether it takes the shim",
-                     text::quote(path)),
-        {}, "make it readable, or use '--stock'");
-    finding.step = judge::Step::target;
-    finding.outcome = judge::Outcome::stripped;
-    return finding;
-}
-
-Finding missing_interpreter(const std::string& script, const InterpreterLine& line, int number) {
-    return problem(line.has_carriage_return ? FindingId::script_line_crlf
-                                            : FindingId::script_interpreter_missing,
-                   text::format("cannot run {}: cannot find its interpreter {}: {}",
-                                text::quote(script), text::quote(line.interpreter),
-                                error_text(number)),
-                   {},
-                   line.has_carriage_return
-                       ? "the line ends in a carriage return: save the script with Unix line ends"
-                       : "install the interpreter, or correct the first line of the script");
-}
-
-Finding not_a_program(const std::string& path, const FileStatus& status, Bytes first) {
-    if (status.size_bytes == 0) {
-        return problem(FindingId::not_a_program,
-                       text::format("cannot run {}: the file is empty", text::quote(path)), {},
-                       "install it again");
-    }
-    const bool is_text = std::none_of(first.begin(), first.end(), [](std::byte byte) {
-        return byte < std::byte{0x20} && byte != std::byte{'\n'} && byte != std::byte{'\t'} &&
-               byte != std::byte{'\r'};
-    });
-    if (is_text) {
-        return problem(
-            FindingId::script_without_interpreter_line,
-            text::format("cannot run {}: it is a text without a '#!' line", text::quote(path)), {},
-            "if it is a script, name its interpreter in the first line, such as '#!/bin/sh'");
-    }
-    return problem(FindingId::not_a_program,
-                   text::format("cannot run {}: it is no program of a kind that is known here",
-                                text::quote(path)),
-                   {}, "name a program for this machine");
-}
-
 // The first bytes of a file, as many as a `#!` line may have.
 std::vector<std::byte> first_bytes(const File& file) {
     std::vector<std::byte> bytes(kLongestLine);
@@ -140,52 +28,114 @@ std::vector<std::byte> first_bytes(const File& file) {
     return bytes;
 }
 
-Finding no_program_for_env(const std::string& script, const std::string& program,
-                           const SearchPath& search) {
-    const bool carriage_return = program.ends_with('\r');
-    return problem(
-        carriage_return ? FindingId::script_line_crlf : FindingId::script_interpreter_missing,
-        text::format("cannot run {}: env would not find its interpreter {} in PATH",
-                     text::quote(script), text::quote(program)),
-        {text::format("searched: {}", text::escape(search.path))},
-        carriage_return ? "the line ends in a carriage return: save the script with Unix line ends"
-                        : "install the interpreter, or add its folder to PATH");
+// On the way to the image.
+struct Way {
+    System& system;
+    const SearchPath& search;
+    Chain& chain;
+    /// argv at this place, without the caller's own arguments; empty: argv[0] is the caller's.
+    std::vector<std::string> arguments = {};
+    std::size_t scripts = 0; ///< in a row, each the interpreter of the one before
+    std::size_t envs = 0;    ///< resolved
+};
+
+// What the kernel or env puts in front: `words` and the script in place of argv[0].
+std::vector<std::string> put_before(std::vector<std::string> words, const std::string& script,
+                                    std::span<const std::string> arguments) {
+    words.push_back(script);
+    if (!arguments.empty()) {
+        words.insert(words.end(), arguments.begin() + 1, arguments.end());
+    }
+    return words;
+}
+
+// What env changed of a variable: nothing of it, or its value, or that there is none.
+std::optional<std::optional<std::string>> change_of(std::span<const EnvironmentChange> changes,
+                                                    const std::string& name) {
+    using Kind = EnvironmentChange::Kind;
+    const auto last =
+        std::find_if(changes.rbegin(), changes.rend(), [&](const EnvironmentChange& change) {
+            return change.kind == Kind::clear || change.name == name;
+        });
+    if (last == changes.rend()) {
+        return std::nullopt;
+    }
+    return last->kind == Kind::set ? std::optional(last->value) : std::optional<std::string>();
+}
+
+// Where env searches after its own changes; BSD's `-P` replaces PATH.
+SearchPath search_of_env(const Way& way, const EnvCommand& command) {
+    SearchPath search = way.search;
+    if (command.search_path) {
+        search.path = *command.search_path;
+    } else if (const auto path = change_of(way.chain.environment, "PATH")) {
+        // Without a PATH: _PATH_DEFPATH of macOS, confstr(_CS_PATH) of glibc.
+        search.path = *path                             ? **path
+                      : search.kernel == Kernel::darwin ? std::string("/usr/bin:/bin")
+                                                        : way.system.default_search_path();
+    }
+    return search;
+}
+
+std::optional<EnvKind> kind_of_env(System& system, const std::string& interpreter, Kernel kernel) {
+    const std::string path = base_name(interpreter) == "env"
+                                 ? interpreter
+                                 : system.real_path(interpreter).value_or(std::string{});
+    if (base_name(path) != "env") {
+        return std::nullopt;
+    }
+    return kernel == Kernel::darwin && path == "/usr/bin/env" ? EnvKind::bsd : EnvKind::gnu;
+}
+
+std::expected<EnvCommand, std::string> read_env_line(const Way& way, EnvKind kind) {
+    const std::vector<EnvironmentChange>& changes = way.chain.environment;
+    const VariableLookup& outside = way.search.variable;
+    const VariableLookup lookup = [&](const std::string& name) {
+        const auto changed = change_of(changes, name);
+        return changed ? *changed : outside(name);
+    };
+    return parse_env_line(line_words(way.chain.links.back().line, way.search.kernel), kind,
+                          outside ? lookup : outside);
+}
+
+void stay_with_env(Way& way, std::string why) {
+    way.chain.passes_env = true;
+    way.chain.env_unfollowed = std::move(why);
+}
+
+// From here on the start is one of env's program.
+void leave_env(Way& way, EnvCommand command, const std::string& next) {
+    Chain& chain = way.chain;
+    chain.arguments = put_before(std::move(command.words), chain.links.back().path, way.arguments);
+    chain.path = next;
+    way.arguments = chain.arguments;
+    way.scripts = 0;
+    ++way.envs;
 }
 
 // The program that env would start in env's place, or env itself if its line is not followed.
-std::expected<std::string, Finding> resolve_env(System& system, Chain& chain,
-                                                const std::string& env, const SearchPath& search) {
-    const std::string script = chain.links.back().path;
-    const std::string& line = chain.links.back().line;
-    std::vector<std::string> words = env_words(line, search.kernel);
-    if (words.empty()) {
-        chain.passes_env = true;
+std::expected<std::string, Finding> resolve_env(Way& way, const std::string& env, EnvKind kind) {
+    auto command = read_env_line(way, kind);
+    if (!command) {
+        stay_with_env(way, std::move(command.error()));
         return env;
     }
-    std::string next;
-    const std::string& program = words.front();
-    if (program.find('/') != std::string::npos) {
-        next = program;
-    } else {
-        const auto candidates = find_candidates(system, program, search);
+    way.chain.environment.insert(way.chain.environment.end(), command->changes.begin(),
+                                 command->changes.end());
+    std::string next = command->words.front();
+    if (next.find('/') == std::string::npos) {
+        const SearchPath search = search_of_env(way, *command);
+        const auto candidates = find_candidates(way.system, next, search);
         if (candidates.empty()) {
-            return std::unexpected(no_program_for_env(script, program, search));
+            return std::unexpected(no_program_for_env(way.chain.links.back().path, next, search));
         }
         next = candidates.back().path;
+        if (command->search_path) {
+            command->words.front() = next;
+        }
     }
-    chain.arguments = std::move(words);
-    chain.arguments.push_back(script);
-    chain.path = next;
+    leave_env(way, std::move(*command), next);
     return next;
-}
-
-bool is_env(System& system, const std::string& interpreter) {
-    return base_name(interpreter) == "env" ||
-           base_name(system.real_path(interpreter).value_or(std::string{})) == "env";
-}
-
-std::size_t script_count(const Chain& chain) {
-    return static_cast<std::size_t>(std::ranges::count(chain.links, LinkKind::script, &Link::kind));
 }
 
 bool is_macho_file(System& system, const std::string& path) {
@@ -195,24 +145,24 @@ bool is_macho_file(System& system, const std::string& path) {
 
 // On another machine the interpreter is another file than the one of this name here; only a file
 // for macOS can be the one that is meant.
-std::expected<std::optional<std::string>, Finding> follow_elsewhere(System& system, Chain& chain,
-                                                                    const InterpreterLine& line) {
+std::expected<std::optional<std::string>, Finding> follow_elsewhere(Way& way,
+                                                                    std::string interpreter) {
+    Chain& chain = way.chain;
     const std::string script = chain.links.back().path;
-    std::string interpreter = line.interpreter;
-    if (base_name(interpreter) == "env") {
-        chain.arguments = env_words(line.rest, HostFacts::Kernel::darwin);
-        chain.passes_env = chain.arguments.empty();
-        if (!chain.passes_env) {
-            interpreter = chain.arguments.front();
-            chain.path = interpreter;
-            chain.arguments.push_back(script);
+    if (const auto kind = kind_of_env(way.system, interpreter, Kernel::darwin)) {
+        if (auto command = read_env_line(way, *kind); !command) {
+            stay_with_env(way, std::move(command.error()));
+        } else {
+            chain.environment = command->changes;
+            interpreter = command->words.front();
+            leave_env(way, std::move(*command), interpreter);
         }
     }
     if (interpreter.ends_with('\r')) {
         return std::unexpected(missing_interpreter(
             script, {.interpreter = interpreter, .has_carriage_return = true}, ENOENT));
     }
-    if (interpreter.find('/') != std::string::npos && is_macho_file(system, interpreter)) {
+    if (interpreter.find('/') != std::string::npos && is_macho_file(way.system, interpreter)) {
         return interpreter;
     }
     chain.names.push_back(base_name(interpreter));
@@ -224,32 +174,33 @@ std::expected<std::optional<std::string>, Finding> follow_elsewhere(System& syst
 }
 
 // From a script to its interpreter: the next path, or nothing if it is not on this machine.
-std::expected<std::optional<std::string>, Finding>
-follow_script(System& system, Chain& chain, Bytes first, const SearchPath& search) {
-    const std::string path = chain.links.back().path;
-    auto line = parse_interpreter_line(path, first, search.kernel);
+std::expected<std::optional<std::string>, Finding> follow_script(Way& way, Bytes first) {
+    Link& script = way.chain.links.back();
+    auto line = parse_interpreter_line(script.path, first, way.search.kernel);
     if (!line) {
         return std::unexpected(std::move(line.error()));
     }
-    chain.links.back().line = line->rest;
-    if (search.elsewhere) {
-        return follow_elsewhere(system, chain, *line);
+    script.line = line->rest;
+    ++way.scripts;
+    if (way.search.elsewhere) {
+        return follow_elsewhere(way, line->interpreter);
     }
-    if (const auto there = system.stat(line->interpreter); !there) {
-        return std::unexpected(missing_interpreter(path, *line, there.error()));
+    if (const auto there = way.system.stat(line->interpreter); !there) {
+        return std::unexpected(missing_interpreter(script.path, *line, there.error()));
     }
-    if (is_env(system, line->interpreter)) {
-        if (script_count(chain) == 1) {
-            return resolve_env(system, chain, line->interpreter, search);
-        }
-        chain.passes_env = true;
+    if (const auto kind = kind_of_env(way.system, line->interpreter, way.search.kernel)) {
+        return resolve_env(way, line->interpreter, *kind);
     }
+    std::vector<std::string> words = line_words(script.line, way.search.kernel);
+    words.insert(words.begin(), line->interpreter);
+    way.arguments = put_before(std::move(words), script.path, way.arguments);
     return line->interpreter;
 }
 
 // Opens one link of the chain and says what it is. Returns the next path for a script.
-std::expected<std::optional<std::string>, Finding>
-follow(System& system, Chain& chain, const std::string& path, const SearchPath& search) {
+std::expected<std::optional<std::string>, Finding> follow(Way& way, const std::string& path) {
+    System& system = way.system;
+    Chain& chain = way.chain;
     auto file = system.open(path);
     if (!file && file.error() == EACCES && system.is_executable(path).value_or(false)) {
         return std::unexpected(only_executable(path));
@@ -263,7 +214,7 @@ follow(System& system, Chain& chain, const std::string& path, const SearchPath& 
     if (as_text(first).starts_with("#!")) {
         chain.links.push_back(
             {.path = path, .line = {}, .kind = LinkKind::script, .status = status});
-        return follow_script(system, chain, first, search);
+        return follow_script(way, first);
     }
     chain.links.push_back({.path = path, .line = {}, .kind = LinkKind::program, .status = status});
     if (!elf::is_elf(first) && !macho::is_macho(first)) {
@@ -271,7 +222,7 @@ follow(System& system, Chain& chain, const std::string& path, const SearchPath& 
     }
     // A Mac's program that is judged elsewhere is started by somebody else than who asks.
     const bool is_guests =
-        search.elsewhere || (macho::is_macho(first) && search.kernel == HostFacts::Kernel::linux);
+        way.search.elsewhere || (macho::is_macho(first) && way.search.kernel == Kernel::linux);
     chain.image = read_image(system, path, **file, is_guests ? Starter::unknown : Starter::caller);
     return std::nullopt;
 }
@@ -301,15 +252,22 @@ std::optional<Finding> enter_bundle(System& system, Chain& chain) {
     return std::nullopt;
 }
 
-Finding too_many_scripts(const Chain& chain, std::size_t most) {
-    return problem(FindingId::script_interpreter_is_script,
-                   most == 1
-                       ? text::format("cannot run {}: its interpreter {} is a script, too",
-                                      text::quote(chain.path), text::quote(chain.links.back().path))
-                       : text::format("cannot run {}: more than {} scripts are each other's "
-                                      "interpreter",
-                                      text::quote(chain.path), most),
-                   {}, "name the real interpreter in the first line");
+// Scripts that lead to each other through env run for ever: each is started anew.
+std::optional<Finding> check_scripts(const Way& way) {
+    constexpr std::size_t kMostEnvs = 16;
+    const Chain& chain = way.chain;
+    const Link& last = chain.links.back();
+    if (const std::size_t most = most_scripts(way.search.kernel); way.scripts > most) {
+        return too_many_scripts(chain, most);
+    }
+    const bool again =
+        std::any_of(chain.links.begin(), chain.links.end() - 1, [&](const Link& link) {
+            return link.kind == LinkKind::script && link.status.device == last.status.device &&
+                   link.status.inode == last.status.inode;
+        });
+    const bool circles = last.kind == LinkKind::script && way.envs > 0 && again;
+    return circles || way.envs > kMostEnvs ? std::optional(leads_in_circles(chain, last.path))
+                                           : std::nullopt;
 }
 
 enum class RunBit : std::uint8_t { needed, ignored };
@@ -317,30 +275,25 @@ enum class RunBit : std::uint8_t { needed, ignored };
 // From chain.path to the image. The run bit of the first file may be ignored.
 std::optional<Finding> follow_to_image(System& system, Chain& chain, const SearchPath& search,
                                        RunBit first) {
-    const std::size_t most = most_scripts(search.kernel);
+    Way way{.system = system, .search = search, .chain = chain};
     std::string next = chain.path;
-    std::size_t scripts = 0;
     for (RunBit run_bit = first;; run_bit = RunBit::needed) {
         if (run_bit == RunBit::needed) {
             if (auto wrong = check_run(system, next)) {
                 return wrong;
             }
         }
-        const std::string started = chain.path;
-        auto followed = follow(system, chain, next, search);
-        if (!followed) {
-            return std::move(followed.error());
-        }
-        const std::optional<std::string>& further = *followed;
-        scripts += chain.links.back().kind == LinkKind::script ? 1U : 0U;
-        if (scripts > most) {
-            return too_many_scripts(chain, most);
-        }
+        auto further = follow(way, next);
         if (!further) {
+            return std::move(further.error());
+        }
+        if (auto wrong = check_scripts(way)) {
+            return wrong;
+        }
+        if (!*further) {
             return std::nullopt;
         }
-        next = *further;
-        scripts = chain.path == started ? scripts : 0; // env starts anew
+        next = **further;
     }
 }
 

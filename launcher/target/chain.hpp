@@ -7,6 +7,7 @@
 #include "judge/finding.hpp"
 #include "system/system.hpp"
 #include "target/content.hpp"
+#include "target/env_line.hpp"
 
 #include <expected>
 #include <memory>
@@ -56,7 +57,9 @@ struct Chain {
     std::string path;  ///< what is handed to execve; empty if there is nothing to start
     /// `#!/usr/bin/env X` was resolved: argv up to and including the script, in place of argv[0].
     std::vector<std::string> arguments;
-    bool passes_env = false; ///< env stays on the way, because its options are not followed
+    std::vector<EnvironmentChange> environment; ///< what every resolved env changes, in order
+    bool passes_env = false;    ///< env stays on the way, because it is not followed
+    std::string env_unfollowed; ///< what is not followed in its line
     std::vector<Link> links;
     std::vector<std::string> names;        ///< base names: as typed, then along the chain
     std::optional<Image> image;            ///< absent if there is a problem
@@ -75,6 +78,8 @@ struct SearchPath {
     std::vector<FileStatus> skip = {}; ///< not empty: leave out these files, and every metalrun
     HostFacts::Kernel kernel = HostFacts::Kernel::linux; ///< its rules for `#!` lines
     bool elsewhere = false; ///< interpreters are those of another machine, a Mac: not looked at
+    /// The target's variables, for `${NAME}` in a line for env; empty: not known.
+    VariableLookup variable = {};
 };
 
 /// The candidate files for `name` in PATH, in order, that exist; an empty entry is skipped and a

@@ -102,20 +102,11 @@ std::expected<InterpreterLine, judge::Finding> parse_interpreter_line(const std:
     return parsed;
 }
 
-std::vector<std::string> env_words(std::string_view rest, Kernel kernel) {
-    const bool splits = rest.starts_with("-S");
-    std::vector<std::string> words;
-    if (splits || kernel == Kernel::darwin) {
-        words = words_of(splits ? rest.substr(2) : rest);
-    } else if (!rest.empty()) {
-        words.emplace_back(rest); // Linux hands all of it to env as one word
+std::vector<std::string> line_words(std::string_view rest, Kernel kernel) {
+    if (kernel == Kernel::darwin) {
+        return words_of(rest);
     }
-    const bool plain = !words.empty() && !words.front().starts_with('-') &&
-                       words.front().find('=') == std::string::npos &&
-                       std::none_of(words.begin(), words.end(), [](const std::string& word) {
-                           return word.find_first_of("\"'\\$#") != std::string::npos;
-                       });
-    return plain ? words : std::vector<std::string>{};
+    return rest.empty() ? std::vector<std::string>{} : std::vector{std::string(rest)};
 }
 
 } // namespace metalrun::target

@@ -35,9 +35,8 @@ inline constexpr std::size_t kLongestLine = 512;
 [[nodiscard]] std::expected<InterpreterLine, judge::Finding>
 parse_interpreter_line(const std::string& script, Bytes first, Kernel kernel);
 
-/// The program and its arguments that `#!/usr/bin/env REST` names, if it is followed: one plain
-/// word (macOS: plain words), or `-S` and plain words. Quotes, backslashes, variables and further
-/// options of env are not followed: empty.
-[[nodiscard]] std::vector<std::string> env_words(std::string_view rest, Kernel kernel);
+/// The arguments that the kernel hands to the interpreter in front of the script's path, of what
+/// follows it in the line: every word on macOS, all of it as one on Linux.
+[[nodiscard]] std::vector<std::string> line_words(std::string_view rest, Kernel kernel);
 
 } // namespace metalrun::target

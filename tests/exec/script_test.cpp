@@ -42,6 +42,19 @@ std::string family_of(const Shown& shown) {
                : "not started: " + shown.outcome.err;
 }
 
+/// Also where the environment was cleared, so that `show` reports on standard output.
+Shown run_cleared_show(const TempFolder& folder, const Command& command) {
+    auto shown = run_show(folder, command);
+    if (!shown.report && contains(shown.outcome.out, "\nend\n")) {
+        shown.report = parse_report(shown.outcome.out);
+    }
+    return shown;
+}
+
+const Strings kOfTheShim{"LD_PRELOAD", "LUME_METAL_APPLE_FAMILY_MAX",
+                         "LUME_METAL_MAX_THREADGROUP_MEMORY", "METALRUN_SHIM_HOOK",
+                         "METALRUN_SHIM_CHILDREN"};
+
 } // namespace
 
 TEST_SUITE("exec.script") {
@@ -78,6 +91,74 @@ TEST_SUITE("exec.script") {
             CHECK(seen == expected);
             CHECK(shown.report->pid == shown.outcome.pid);
             CHECK(shown.report->has_library(programs().shim));
+        }
+    }
+
+    TEST_CASE("env's own options come to what the env of this machine makes of them") {
+        const TempFolder folder;
+        const auto tools = folder / "tools";
+        folder.make_folder("tools");
+        folder.copy(target("show"), "tools/other");
+        for (const std::string line : {
+                 "show",
+                 "-S show",
+                 "-Sshow -x",
+                 "-vS show -x",
+                 "-S -i PATH=${TOOLS} other",
+                 "-S - ${TOOLS}/other",
+                 "-S -- show --",
+                 "-S -i -u LIKED A=1 ${TOOLS}/other",
+                 "-S - A=1 B=2 A=3 ${TOOLS}/other",
+                 "-S -u LIKED show",
+                 "-S -uLIKED -u ABSENT show",
+                 "-S --unset=LIKED show",
+                 "-S --unset LIKED --debug show",
+                 "-S --ignore-environment LIKED=1 ${TOOLS}/other",
+                 "--split-string=show -x",
+                 "-S A=1 LIKED=new B= show A=2 -i",
+                 "-S A=x=y show",
+                 "-S 'A B=1' show",
+                 "-S show 'a b' \"c d\" e'f'\"g\" '' \"\"",
+                 "-S show 'it\\'s' \"say \\\"x\\\"\"",
+                 "-S show a\\_b \"c\\_d\" 'e\\_f'",
+                 "-S show \\t\\n\\v\\f\\r \"\\t\"",
+                 "-S show a\\c b",
+                 "-S show a #b c",
+                 "-S show a#b \\#c '#d'",
+                 "-S show \\\\ \\$ \\# \\\" \\'",
+                 "-S show ${LIKED} \"${LIKED}\" '${LIKED}' x${LIKED}y",
+                 "-S show ${ABSENT} a${ABSENT}b \"${ABSENT}\" ${EMPTY}",
+                 "-S A=${LIKED}2 show ${A}",
+                 "-S LIKED=new show ${LIKED}",
+                 "-S -u LIKED show ${LIKED}",
+                 "-S -S 'show\\_x' y",
+                 "-S -S show\\_-S x",
+                 "-S show -u\r",
+                 "-S PATH=${TOOLS} other",
+                 "-S PATH=/nowhere:${TOOLS}: other -x",
+                 "-S -u LIKED ${TOOLS}/other",
+                 "-S -i ${TOOLS}/other",
+                 "-S -iS '-u A B=1 ${TOOLS}/other'",
+                 "-S -u PATH ${TOOLS}/other ${PATH}",
+             }) {
+            CAPTURE(line);
+            const auto script = folder.write("script", "#!/usr/bin/env " + line + "\n", 0755);
+            auto direct =
+                start_file(script, {"x", "", "-i"}, programs().targets + ":/usr/bin:/bin");
+            direct.environment.insert(direct.environment.end(),
+                                      {"LIKED=a b", "EMPTY=", "TOOLS=" + tools, "ABSENT2=1"});
+            const auto plain = run_cleared_show(folder, direct);
+            REQUIRE_MESSAGE(plain.report, plain.outcome.err);
+            for (const std::string& mode : {std::string("--stock"), std::string("-q")}) {
+                auto wrapped = metalrun_command({"--anywhere", mode, "--", script, "x", "", "-i"});
+                wrapped.environment = direct.environment;
+                const auto shown = run_cleared_show(folder, wrapped);
+                REQUIRE_MESSAGE(shown.report, shown.outcome.err);
+                CHECK(shown.report->arguments == plain.report->arguments);
+                CHECK(shown.report->exe == plain.report->exe);
+                CHECK(without(shown.report->environment, kOfTheShim) == plain.report->environment);
+                CHECK(shown.report->has_library(programs().shim) == (mode == "-q"));
+            }
         }
     }
 

@@ -88,9 +88,9 @@ void try_kernel(FakeSystem& system, const std::string& text, target::Kernel kern
         require(line->interpreter == expected->interpreter, "the interpreter is the kernel's");
         require(line->rest == expected->rest, "the arguments are what the kernel hands over");
         require(system.was_asked("stat " + line->interpreter), "the interpreter is looked for");
-        for (const std::string& word : target::env_words(line->rest, kernel)) {
+        for (const std::string& word : target::line_words(line->rest, kernel)) {
             require(!word.empty() && line->rest.find(word) != std::string::npos,
-                    "env's words are the line's");
+                    "the words are the line's");
         }
     }
 }

@@ -139,7 +139,7 @@ TEST_SUITE("target.chain") {
         CHECK(world.problem("/a") == FindingId::script_interpreter_is_script);
     }
 
-    TEST_CASE("five scripts in a row run, six do not; env behind the first is not followed") {
+    TEST_CASE("five scripts in a row run, six do not; env behind them is followed") {
         World world;
         world.system.add_program("/s1", "#!/usr/bin/prog\n");
         for (int i = 2; i <= 6; ++i) {
@@ -149,9 +149,10 @@ TEST_SUITE("target.chain") {
         CHECK_FALSE(world.follow("/s5").problem.has_value());
         CHECK(world.problem("/s6") == FindingId::script_interpreter_is_script);
         world.system.add_program("/usr/bin/env", make_elf());
-        world.system.add_program("/inner", "#!/usr/bin/env prog\n");
-        world.system.add_program("/outer", "#!/inner\n");
-        CHECK(world.follow("/outer").passes_env);
+        world.system.add_program("/inner", "#!/usr/bin/env -S prog -i\n");
+        world.system.add_program("/outer", "#!/inner -o p\n");
+        CHECK(world.follow("/outer").arguments ==
+              std::vector<std::string>{"prog", "-i", "/inner", "-o p", "/outer"});
         world.system.add_link("/usr/bin/myenv", "/usr/bin/env");
         world.system.add_program("/alias", "#!/usr/bin/myenv prog\n");
         CHECK(world.follow("/alias").path == "/usr/bin/prog");
@@ -230,19 +231,98 @@ TEST_SUITE("target.chain") {
               std::vector<std::string>{"prog", "-x", "y", "/split"});
     }
 
-    TEST_CASE("an env line with options stays as it is, and is told") {
+    TEST_CASE("an env line that is not followed stays as it is, and the reason is told") {
         World world;
         world.system.add_program("/usr/bin/env", make_elf());
-        for (const char* line : {"#!/usr/bin/env -i prog\n", "#!/usr/bin/env -S A=1 prog\n",
-                                 "#!/usr/bin/env -S prog 'a b'\n", "#!/usr/bin/env\n"}) {
-            world.system.add_program("/script", line);
+        const std::vector<std::pair<std::string, std::string>> lines{
+            {"-C/tmp prog", "the option '-C'"},     {"--chdir=/tmp", "the option '--chdir'"},
+            {"-i prog", "the option '-i prog'"},    {"-S prog 'a b", "the string behind '-S'"},
+            {"-S A=1", "a line without a program"}, {"", "a line without a program"}};
+        for (const auto& [line, reason] : lines) {
+            CAPTURE(line);
+            world.system.add_program("/script", "#!/usr/bin/env " + line + "\n");
             const auto chain = world.follow("/script");
             CHECK(chain.passes_env);
+            CHECK(chain.env_unfollowed == reason);
             CHECK(chain.arguments.empty());
+            CHECK(chain.environment.empty());
             CHECK(chain.path == "/script");
         }
         world.system.add_program("/script", "#!/usr/bin/env nosuch\n");
         CHECK(world.problem("/script") == FindingId::script_interpreter_missing);
+    }
+
+    TEST_CASE("env searches in the PATH that its line leaves") {
+        World world;
+        world.system.add_program("/usr/bin/env", make_elf());
+        world.system.add_program("/tools/other", make_elf());
+        world.system.add_program("/default/other", make_elf());
+        world.system.add_program("/opt/bin/other", make_elf());
+        world.system.search_path = "/default";
+        const auto found = [&](const std::string& line) {
+            world.system.add_program("/script", "#!/usr/bin/env -S " + line + "\n");
+            return world.follow("/script").path;
+        };
+        CHECK(found("other") == "/opt/bin/other");
+        CHECK(found("PATH=/tools other") == "/tools/other");
+        CHECK(found("PATH=/nowhere PATH=/tools other") == "/tools/other");
+        CHECK(found("-i other") == "/default/other");
+        CHECK(found("-u PATH other") == "/default/other");
+        CHECK(found("-i PATH=/tools other") == "/tools/other");
+        CHECK(found("-u PATH /opt/bin/other") == "/opt/bin/other");
+    }
+
+    TEST_CASE(
+        "a script that env finds and that names env itself goes on, with all changes so far") {
+        World world;
+        world.system.add_program("/usr/bin/env", make_elf());
+        world.system.add_program("/opt/bin/inner", "#!/usr/bin/env -S -u A C=${B} prog -x\n");
+        world.system.add_program("/outer", "#!/usr/bin/env -S A=1 B=2 inner -o\n");
+        world.search.variable = [](const std::string&) { return std::optional<std::string>("0"); };
+        const auto chain = world.follow("/outer");
+        CHECK(chain.path == "/usr/bin/prog");
+        CHECK(chain.arguments ==
+              std::vector<std::string>{"prog", "-x", "/opt/bin/inner", "-o", "/outer"});
+        using Kind = target::EnvironmentChange::Kind;
+        CHECK(chain.environment == std::vector<target::EnvironmentChange>{{Kind::set, "A", "1"},
+                                                                          {Kind::set, "B", "2"},
+                                                                          {Kind::unset, "A", ""},
+                                                                          {Kind::set, "C", "2"}});
+    }
+
+    TEST_CASE("scripts that lead to each other through env end, however many they are") {
+        World world;
+        world.system.add_program("/usr/bin/env", make_elf());
+        world.system.add_program("/opt/bin/self", "#!/usr/bin/env self\n");
+        CHECK(world.problem("self") == FindingId::script_interpreter_is_script);
+        world.system.add_program("/opt/bin/one", "#!/usr/bin/env two\n");
+        world.system.add_program("/opt/bin/two", "#!/opt/bin/one\n");
+        CHECK(world.problem("one") == FindingId::script_interpreter_is_script);
+        for (int i = 0; i < 40; ++i) {
+            world.system.add_program("/opt/bin/n" + std::to_string(i),
+                                     "#!/usr/bin/env n" + std::to_string(i + 1) + "\n");
+        }
+        world.system.add_program("/opt/bin/n40", make_elf());
+        CHECK(world.problem("n0") == FindingId::script_interpreter_is_script);
+        CHECK_FALSE(world.follow("n30").problem);
+    }
+
+    TEST_CASE(
+        "the env of macOS is BSD's: its -P is no PATH, and the program is named by its path") {
+        World world;
+        world.search.kernel = HostFacts::Kernel::darwin;
+        world.system.add_program("/usr/bin/env", make_elf());
+        world.system.add_program("/gnu/env", make_elf());
+        world.system.add_program("/tools/other", make_elf());
+        world.system.add_program("/script", "#!/usr/bin/env -P /nowhere:/tools other -x\n");
+        const auto chain = world.follow("/script");
+        CHECK(chain.path == "/tools/other");
+        CHECK(chain.arguments == std::vector<std::string>{"/tools/other", "-x", "/script"});
+        world.system.add_program("/script", "#!/gnu/env -P /tools other\n");
+        CHECK(world.follow("/script").env_unfollowed == "the option '-P'");
+        world.system.add_program("/bin/other", make_elf());
+        world.system.add_program("/script", "#!/usr/bin/env -i other\n");
+        CHECK(world.follow("/script").path == "/bin/other"); // execvp's own default
     }
 
     TEST_CASE("base names") {

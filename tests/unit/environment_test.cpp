@@ -114,4 +114,24 @@ TEST_SUITE("launch.environment") {
                                                           launch::ShimSettings{.library = "/s.so"});
         CHECK(launch::find_variable(injected, "LD_PRELOAD") == "/s.so");
     }
+
+    TEST_CASE("env's changes come behind the plan's, and the shim's behind them") {
+        using Kind = target::EnvironmentChange::Kind;
+        const Words inherited{"A=1", "B=2", "LD_PRELOAD=/x.so"};
+        auto plan = plan_of(1007);
+        plan.environment = {{.name = "C", .value = "3", .origin = "command line"}};
+        const std::vector<target::EnvironmentChange> changes{
+            {.kind = Kind::unset, .name = "A"},
+            {.kind = Kind::set, .name = "C", .value = "4"},
+            {.kind = Kind::set, .name = "METALRUN_SHIM_HOOK", .value = "late"}};
+        CHECK(launch::compose_environment(inherited, plan, read("/x.so"), kLinux, std::nullopt,
+                                          changes) == Words{"B=2", "LD_PRELOAD=/x.so", "C=4"});
+        const auto injected = launch::compose_environment(
+            inherited, plan, read("/x.so"), kLinux, launch::ShimSettings{.library = "/shim.so"},
+            std::vector<target::EnvironmentChange>{{.kind = Kind::clear},
+                                                   {.kind = Kind::set, .name = "D", .value = "5"}});
+        CHECK(injected.at(0) == "D=5");
+        CHECK(injected.at(1) == "LD_PRELOAD=/shim.so");
+        CHECK(launch::find_variable(injected, "LUME_METAL_APPLE_FAMILY_MAX") == "1007");
+    }
 }

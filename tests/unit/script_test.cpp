@@ -73,16 +73,11 @@ TEST_SUITE("target.script") {
         CHECK_FALSE(parse("#!/bin/sh", Kernel::darwin));
     }
 
-    TEST_CASE("env's words: one on Linux without -S, all of them on macOS") {
-        CHECK(target::env_words("python3 -u", Kernel::darwin) == Words{"python3", "-u"});
-        CHECK(target::env_words("python3 -u", Kernel::linux) == Words{"python3 -u"});
+    TEST_CASE("the line's words: one on Linux, each its own on macOS") {
+        CHECK(target::line_words("python3  -u", Kernel::darwin) == Words{"python3", "-u"});
+        CHECK(target::line_words("python3  -u", Kernel::linux) == Words{"python3  -u"});
         for (const Kernel kernel : {Kernel::linux, Kernel::darwin}) {
-            CHECK(target::env_words("-S python3  -u", kernel) == Words{"python3", "-u"});
-            CHECK(target::env_words("-Spython3", kernel) == Words{"python3"});
-            CHECK(target::env_words("", kernel).empty());
-            CHECK(target::env_words("-i python3", kernel).empty());
-            CHECK(target::env_words("A=1 python3", kernel).empty());
-            CHECK(target::env_words("-S python3 'a b'", kernel).empty());
+            CHECK(target::line_words("", kernel).empty());
         }
     }
 
@@ -121,10 +116,15 @@ TEST_SUITE("target.script") {
         CHECK(chain.image->elsewhere);
         CHECK(chain.image->path == "python3");
         CHECK(chain.arguments == Words{"python3", "-u", "/script"});
-        const auto unfollowed = elsewhere(system, "#!/usr/bin/env -i python3\n");
+        const auto cleared = elsewhere(system, "#!/usr/bin/env -i A=1 python3\n");
+        REQUIRE(cleared.image);
+        CHECK(cleared.image->path == "python3");
+        CHECK(cleared.environment.size() == 2);
+        const auto unfollowed = elsewhere(system, "#!/usr/bin/env -S ${HOME}/python3\n");
         REQUIRE(unfollowed.image);
         CHECK(unfollowed.image->path == "/usr/bin/env");
         CHECK(unfollowed.passes_env);
+        CHECK(unfollowed.env_unfollowed == "the string behind '-S'");
     }
 
     TEST_CASE("for another machine a Mach-O interpreter that is here is judged") {
