@@ -42,6 +42,17 @@ std::optional<cli::Request> masquerade(const Session& session,
     return request;
 }
 
+bool is_link_to_metalrun(System& system, const target::Chain& chain) {
+    if (chain.links.size() != 1 || !chain.image ||
+        target::marker_of(chain.image->content) != "launcher") {
+        return false;
+    }
+    const auto itself = system.lstat(chain.path);
+    const std::string name = target::base_name(chain.typed);
+    return itself && itself->kind == FileKind::symbolic_link && name != "metalrun" &&
+           name != target::base_name(system.real_path(chain.path).value_or(name));
+}
+
 std::vector<std::string> split_interpreter_arguments(const Session& session,
                                                      std::vector<std::string> argv) {
     const bool candidate = argv.size() > 2 && argv[1].starts_with('-') &&

@@ -6,6 +6,7 @@
 
 #include "cli/command_line.hpp"
 #include "commands/session.hpp"
+#include "target/chain.hpp"
 
 #include <optional>
 #include <string>
@@ -17,6 +18,10 @@ namespace metalrun::commands {
 /// next program of that name in PATH that is not metalrun, with all arguments. Else nothing.
 [[nodiscard]] std::optional<cli::Request> masquerade(const Session& session,
                                                      const std::vector<std::string>& argv);
+
+/// True if what the chain starts is a metalrun (see system/marker.hpp) behind a link of another
+/// name, which `masquerade` would take for the next program of that name.
+[[nodiscard]] bool is_link_to_metalrun(System& system, const target::Chain& chain);
 
 /// Linux passes everything behind the interpreter of a `#!` line as one argument: if argv[1] is
 /// that of the script argv[2], its words take its place, as macOS does it. Else argv as it is.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/run.hpp"
 
+#include "commands/entry.hpp"
 #include "commands/prepare.hpp"
 #include "commands/verify.hpp"
 #include "launch/receipt.hpp"
@@ -131,13 +132,19 @@ bool is_unchanged(System& system, const Judged& judged) {
            system.stat(judged.shim->path).value_or(FileStatus{}) == judged.shim->status;
 }
 
+bool is_nested(const Judged& judged) {
+    return judged.verdict.reason == judge::FindingId::nested_start;
+}
+
 void report_findings(const Start& start, const Judged& judged) {
     const Session& session = start.session;
     if (start.request.quiet) {
         return;
     }
     const judge::Finding* deciding = judged.verdict.deciding();
-    if (judged.verdict.decision == judge::Decision::stock && deciding != nullptr) {
+    // The inner metalrun tells what becomes of the target.
+    const bool hushed = is_nested(judged) && !start.request.verbose;
+    if (judged.verdict.decision == judge::Decision::stock && deciding != nullptr && !hushed) {
         const bool instead = deciding->step != judge::Step::stock;
         session.print_error(
             report::render_note((instead ? "runs without the shim: " : "") + deciding->message,
@@ -145,8 +152,9 @@ void report_findings(const Start& start, const Judged& judged) {
     }
     for (const judge::Finding& finding : judged.verdict.findings) {
         const bool shown = finding.severity == judge::Severity::warning || start.request.verbose;
-        if (shown && finding.step == judge::Step::none &&
-            judged.verdict.decision == judge::Decision::inject) {
+        const bool matters = judged.verdict.decision == judge::Decision::inject ||
+                             finding.id == judge::FindingId::nested_start;
+        if (shown && finding.step == judge::Step::none && matters) {
             session.print_error(report::render(finding, session.colour()));
         }
     }
@@ -289,22 +297,34 @@ Result<void> enter_launcher_script(Start& start, const target::Link& script,
     return {};
 }
 
+// A link to metalrun that bears another name is passed over: with the options at hand, its way is
+// gone here.
+target::Chain resolve_target(Start& start) {
+    System& system = start.session.system;
+    std::string& typed = start.request.operands.front();
+    target::Chain chain = target::resolve(system, typed, search_path(start));
+    if (!is_link_to_metalrun(system, chain)) {
+        return chain;
+    }
+    start.skip.push_back(chain.image->status);
+    typed = target::base_name(typed);
+    return target::resolve(system, typed, search_path(start));
+}
+
 // The chain to the image; a launcher script on the way is entered once.
 Result<target::Chain> find_target(Start& start, profile::Catalogue& catalogue) {
     System& system = start.session.system;
     const FileStatus& own = start.session.executable_status;
-    target::SearchPath search = search_path(start);
-    target::Chain chain = target::resolve(system, start.request.operands.front(), search);
-    const target::Link* script = target::find_way_back(system, chain, own, search);
+    target::Chain chain = resolve_target(start);
+    const target::Link* script = target::find_way_back(system, chain, own, search_path(start));
     if (script == nullptr) {
         return chain;
     }
     if (auto entered = enter_launcher_script(start, *script, catalogue); !entered) {
         return fail(std::move(entered.error()));
     }
-    search = search_path(start); // the script's profile may change PATH
-    chain = target::resolve(system, start.request.operands.front(), search);
-    script = target::find_way_back(system, chain, own, search);
+    chain = resolve_target(start); // the script's profile may change PATH
+    script = target::find_way_back(system, chain, own, search_path(start));
     if (script != nullptr) {
         return fail(not_a_launcher_script(*script, {.message = "it is the target of another one"}));
     }
@@ -333,6 +353,11 @@ Result<Judged> prepare(Start& start, const Rooms& rooms) {
                      Hashing::in_this_thread);
     }
     give_verdict(start, judged, rooms.trust);
+    if (is_nested(judged)) {
+        std::erase_if(judged.plan.environment, [](const launch::Change& change) {
+            return change.origin != launch::kCommandLine;
+        });
+    }
     return judged;
 }
 
@@ -348,7 +373,8 @@ Result<ExitStatus> print_plan(const Start& start, const Judged& judged) {
 // Becomes the target, or says why not. Nothing at all: what was judged changed meanwhile.
 std::optional<Error> become_target(const Start& start, const Judged& judged) {
     System& system = start.session.system;
-    const auto receipt = leave_receipt(start, judged);
+    // The inner one leaves the receipt of this process.
+    const auto receipt = is_nested(judged) ? std::nullopt : leave_receipt(start, judged);
     const ExecRequest exec = compose_exec(start, judged, receipt);
     if (start.request.verbose && !start.request.quiet) {
         start.session.print_error(report::render_start(judged.plan, judged.verdict, exec));

@@ -132,9 +132,10 @@ launch::Insertion read_inherited_insertion(const Session& session,
     insertion.has_ld_preload = kernel == HostFacts::Kernel::darwin &&
                                launch::find_variable(session.environment, "LD_PRELOAD").has_value();
     // metalrun always tells its shim of the children.
-    insertion.is_session_wide =
-        !insertion.removed_shims.empty() &&
-        !launch::find_variable(session.environment, "METALRUN_SHIM_CHILDREN").has_value();
+    const bool is_ours =
+        launch::find_variable(session.environment, "METALRUN_SHIM_CHILDREN").has_value();
+    insertion.is_session_wide = !insertion.removed_shims.empty() && !is_ours;
+    insertion.is_from_metalrun = !insertion.removed_shims.empty() && is_ours;
     return insertion;
 }
 

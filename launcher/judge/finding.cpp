@@ -78,6 +78,7 @@ Gate gate_of(FindingId id) { // NOLINT(readability-function-size): one line an i
     case FindingId::sip_off:
     case FindingId::guest_os_untested:
     case FindingId::boot_argument:
+    case FindingId::nested_start:
     case FindingId::stock_asked:
     case FindingId::profile_stock:
     case FindingId::quirk_applied:
@@ -219,6 +220,8 @@ std::string_view to_string(FindingId id) { // NOLINT(readability-function-size)
         return "inherited-empty-element";
     case FindingId::not_a_guest:
         return "not-a-guest";
+    case FindingId::nested_start:
+        return "nested-start";
     case FindingId::stock_asked:
         return "stock-asked";
     case FindingId::profile_stock:

@@ -81,6 +81,7 @@ enum class FindingId : std::uint8_t {
     guest_os_untested,
     boot_argument,
     // workload
+    nested_start,
     stock_asked,
     profile_stock,
     no_benefit,

@@ -16,8 +16,8 @@ constexpr std::array kRules{
     rule::wrong_architecture, rule::macho_wrong_architecture, rule::arm64e_not_allowed,
     rule::wrong_platform, rule::kernel_refuses, rule::unsigned_code, rule::bad_signature,
     // stock
-    rule::stock_asked, rule::not_a_guest, rule::not_apple_silicon, rule::no_benefit,
-    rule::profile_stock,
+    rule::nested_start, rule::stock_asked, rule::not_a_guest, rule::not_apple_silicon,
+    rule::no_benefit, rule::profile_stock,
     // workload
     rule::unsafe, rule::blocked, rule::quirk_refuses,
     // shim
@@ -34,7 +34,7 @@ constexpr std::array kRules{
     // information
     rule::shim_known, rule::shim_foreign, rule::shim_on_shared_folder, rule::bundle_resolved,
     rule::no_run_bit, rule::entitlements_disagree, rule::odd_signature, rule::odd_commands,
-    rule::catalyst, rule::slice_pinned, rule::rosetta, rule::env_resolved,
+    rule::catalyst, rule::slice_pinned, rule::rosetta, rule::env_resolved, rule::outer_replaced,
     rule::inherited_insertion, rule::inherited_empty_element, rule::ld_preload_ignored,
     rule::session_polluted, rule::sip_off, rule::guest_os_untested, rule::boot_argument,
     rule::untested, rule::quirk_applied};

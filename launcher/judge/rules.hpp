@@ -83,6 +83,7 @@ Found shim_known(const Question& q);
 Found shim_on_shared_folder(const Question& q);
 Found shim_foreign(const Question& q);
 // what was asked for, the host, the workload
+Found nested_start(const Question& q);
 Found stock_asked(const Question& q);
 Found not_a_guest(const Question& q);
 Found not_apple_silicon(const Question& q);
@@ -95,6 +96,7 @@ Found sip_off(const Question& q);
 Found guest_os_untested(const Question& q);
 Found boot_argument(const Question& q);
 Found env_resolved(const Question& q);
+Found outer_replaced(const Question& q);
 Found inherited_insertion(const Question& q);
 Found inherited_empty_element(const Question& q);
 Found ld_preload_ignored(const Question& q);

@@ -13,6 +13,18 @@ namespace rule {
 
 // --- stock --------------------------------------------------------------------------------------
 
+// Before everything else that asks for stock: the inner one says it again if it is so.
+Found nested_start(const Question& q) {
+    const target::Image* image = image_of(q);
+    if (image == nullptr || target::marker_of(image->content) != "launcher") {
+        return std::nullopt;
+    }
+    return stock_because(FindingId::nested_start,
+                         format("{} is a metalrun, which decides for its own target: the profile "
+                                "and the shim of this start are left out",
+                                target_name(q)));
+}
+
 std::optional<Finding> stock_asked(const Question& q) {
     if (!q.plan.stock_asked) {
         return std::nullopt;
@@ -111,6 +123,14 @@ std::optional<Finding> profile_stock(const Question& q) {
 }
 
 // --- information --------------------------------------------------------------------------------
+
+Found outer_replaced(const Question& q) {
+    if (q.insertion == nullptr || !q.insertion->is_from_metalrun) {
+        return std::nullopt;
+    }
+    return remark(FindingId::nested_start, Severity::note,
+                  "another metalrun started this one: its settings are replaced");
+}
 
 std::optional<Finding> inherited_insertion(const Question& q) {
     if (q.insertion == nullptr || q.insertion->elements.empty()) {

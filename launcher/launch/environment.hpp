@@ -41,7 +41,8 @@ struct Insertion {
     bool had_empty = false;
     /// A shim was inherited, but not from another metalrun: the session sets it for every program.
     bool is_session_wide = false;
-    bool has_ld_preload = false; ///< macOS: LD_PRELOAD is set, which dyld does not know
+    bool is_from_metalrun = false; ///< a shim was inherited from another metalrun
+    bool has_ld_preload = false;   ///< macOS: LD_PRELOAD is set, which dyld does not know
 };
 [[nodiscard]] Insertion
 read_insertion(std::string_view value, HostFacts::Kernel kernel,

@@ -16,7 +16,6 @@ namespace {
 using profile::Family;
 using profile::Limit;
 
-constexpr std::string_view kCommandLine = "command line";
 constexpr std::uint16_t kFamilyOfEveryMac = 1007;
 
 // The command line's value, else the profile's, else the built-in default.

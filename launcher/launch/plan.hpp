@@ -19,6 +19,7 @@ namespace metalrun::launch {
 
 /// The origin of a value that neither the command line nor the profile gives.
 inline constexpr std::string_view kBuiltInDefault = "built-in default";
+inline constexpr std::string_view kCommandLine = "command line";
 
 /// A value and where it came from: "default", "command line", or the profile's name.
 template <class T> struct Effective {

@@ -247,6 +247,12 @@ const std::map<FindingId, Change> kExamples{
     {FindingId::guest_os_untested, [](Case& c) { c.host.os = "12.7"; }},
     {FindingId::boot_argument,
      [](Case& c) { c.host.boot_arguments = {"amfi_get_out_of_my_way=1"}; }},
+    {FindingId::nested_start,
+     [](Case& c) {
+         make_linux(c);
+         c.chain.image->content.parsed = target::ElfResult(
+             elf::Facts{.machine = 62, .type = elf::Type::executable, .marker = "launcher"});
+     }},
     {FindingId::stock_asked, [](Case& c) { c.plan.stock_asked = true; }},
     {FindingId::profile_stock, [](Case& c) { c.plan.ceiling = 0; }},
     {FindingId::no_benefit,
