@@ -25,8 +25,9 @@ inline bool begins_with(const char* text, const char* prefix) noexcept {
 }
 
 /// Takes each of the shim's elements out, together with the separator before it, and clears what
-/// is left over at the end. A list without one is not written to: it may be a constant that was
-/// given to putenv(3). Gives whether that leaves nothing of a list that was not empty.
+/// is left over at the end. A list without one is not written to: it may be a constant that a
+/// library put into the environment. Gives whether that leaves nothing of a list that was not
+/// empty.
 inline bool remove_elements(char* list, bool is_shim(const char* path)) noexcept {
     std::size_t out = 0;
     std::size_t place = 0;
