@@ -101,6 +101,9 @@ void give_verdict(const Start& start, Judged& judged, profile::TrustedFolders& t
     const Session& session = start.session;
     judge::Question question{.chain = judged.chain, .host = session.host, .plan = judged.plan};
     question.arguments = std::span(start.request.operands).subspan(1);
+    if (const auto& argv0 = start.request.argv0) {
+        question.argv0 = *argv0;
+    }
     const auto& image = judged.chain.image;
     const elf::Facts* elf = image ? image->content.elf() : nullptr;
     question.runs_foreign_programs = elf != nullptr && !judge::fits_host(*elf, session.host) &&

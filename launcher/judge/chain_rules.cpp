@@ -4,6 +4,7 @@
 // (injection-rules 4.1 and table 6.2).
 #include "judge/rule_parts.hpp"
 #include "judge/rules.hpp"
+#include "judge/shells.hpp"
 
 #include <algorithm>
 #include <array>
@@ -123,26 +124,53 @@ Found python_stub(const Question& q) {
     return finding;
 }
 
+namespace {
+
+// The names by which the program may be a shell: a link's and its file's own, and the argv[0] by
+// which a program of many names knows what to be. A script is one by its own name, not by that of
+// its interpreter.
+std::vector<std::string> names_of(const Question& q) {
+    if (starts_as_script(q)) {
+        return {target::base_name(q.chain.links.front().path)};
+    }
+    const target::Image* image = image_of(q);
+    return {target::base_name(std::string(q.argv0)), image_name(q),
+            image != nullptr ? target::base_name(image->real_path) : std::string{}};
+}
+
+} // namespace
+
 // The shim is for one program; in a shell it would go to every program of a session.
 Found login_shell(const Question& q) {
-    static constexpr std::array<std::string_view, 10> kShells{"ash", "bash", "csh", "dash", "fish",
-                                                              "ksh", "nu",   "sh",  "tcsh", "zsh"};
-    const bool asked = q.plan.children.value != profile::Children::stock &&
-                       q.plan.children.origin == "command line";
-    if (!q.arguments || asked || starts_as_script(q) || !is_one_of(kShells, image_name(q))) {
+    const bool inherits = q.plan.children.value != profile::Children::stock;
+    const bool by_command_line = q.plan.children.origin == "command line";
+    if (!q.arguments || (inherits && by_command_line)) {
         return std::nullopt;
     }
-    const bool has_work =
-        std::any_of(q.arguments->begin(), q.arguments->end(), [](const std::string& argument) {
-            return !argument.starts_with('-') || argument == "-c" || argument == "-s";
-        });
-    if (has_work) {
+    const auto names = names_of(q);
+    const auto shell = std::ranges::find_if(names, &is_shell);
+    const bool waits = shell != names.end() && !has_commands(*shell, *q.arguments);
+    const bool opens = inherits && std::ranges::any_of(names, &opens_session);
+    if (!waits && !opens) {
         return std::nullopt;
     }
+    const std::string subject =
+        starts_as_script(q) ? quote(q.chain.links.front().path) : target_name(q);
     Finding finding =
         error_at(Step::target, Outcome::stripped, FindingId::login_shell,
-                 format("{} is a shell for people: a session keeps running stock", target_name(q)));
-    finding.help = "start the program that computes, or ask for it with '--children inherit'";
+                 format("{} {}", subject,
+                        waits ? "is a shell for people: a session keeps running stock"
+                              : "opens a session of shells for people, which keeps running stock"));
+    if (waits && *shell != image_name(q)) {
+        finding.facts.push_back(format("it is known as {}", quote(*shell)));
+    }
+    if (inherits) {
+        finding.facts.push_back(format("children inherit by {}; for a session the command line "
+                                       "must say so",
+                                       q.plan.children.origin));
+    }
+    finding.help = "start the program that computes, or ask for it with '--children inherit' on "
+                   "the command line";
     return finding;
 }
 

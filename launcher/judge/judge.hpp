@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace metalrun::judge {
@@ -47,6 +48,7 @@ struct Question {
     const launch::Insertion* insertion = nullptr; ///< what was inherited, if known
     /// The target's arguments behind argv[0]; absent where there are none to know (check).
     std::optional<std::span<const std::string>> arguments = {};
+    std::string_view argv0 = {}; ///< what was asked for in place of the name as typed, or empty
     bool runs_foreign_programs =
         false; ///< the kernel has handlers for other machines (binfmt_misc)
 };

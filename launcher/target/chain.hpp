@@ -41,7 +41,7 @@ struct Image {
     std::vector<std::optional<macho::PageCheck>> pages = {}; ///< per slice; empty: not verified
     bool quarantined = false;                                ///< carries com.apple.quarantine
     bool loader_missing = false; ///< PT_INTERP names a file that is not there
-    std::string real_path = {};  ///< without symbolic links; empty: not asked for, as of ELF files
+    std::string real_path = {};  ///< without symbolic links; empty: of a file that is no program
     bool elsewhere = false; ///< judged for another machine: the file itself could not be looked at
 };
 

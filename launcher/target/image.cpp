@@ -34,7 +34,7 @@ Image read_image(System& system, const std::string& path, const File& file, Star
     image.rights = rights_gained(system, path, image.status, starter);
     image.gains_rights = !image.rights.empty();
     image.quarantined = system.is_quarantined(path);
-    if (image.content.is_macho()) {
+    if (image.content.is_macho() || image.content.is_elf()) {
         image.real_path = file.real_path().value_or(path);
     }
     const elf::Facts* elf = image.content.elf();

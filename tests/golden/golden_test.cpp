@@ -107,6 +107,15 @@ const std::vector<Case> kCases{
     {"shim-path-colon", {"--anywhere", "--shim", "$TMP/a:b.so", "--", "$TARGETS/show"}},
     {"shim-path-newline", {"--anywhere", "--shim", "$TMP/a\nb.so", "--", "$TARGETS/show"}},
 
+    {"login-shell", {"--anywhere", "--", "$TMP/shells/zsh", "-il"}},
+    {"login-shell-link", {"--anywhere", "--argv0", "-zsh", "--", "$TMP/shells/tool"}},
+    {"login-shell-by-profile", {"--anywhere", "-p", "$TMP/inherit.toml", "--", "$TMP/shells/zsh"}},
+    {"session-by-profile",
+     {"--anywhere", "-p", "$TMP/inherit.toml", "--", "$TMP/shells/tmux", "new-session"}},
+    {"login-shell-or-stock", {"--anywhere", "--or-stock", "--", "$TMP/shells/zsh"}},
+    {"login-shell-asked", {"--anywhere", "--children", "inherit", "--", "$TMP/shells/zsh"}},
+    {"shell-with-commands", {"--anywhere", "--", "$TMP/shells/zsh", "-i", "-c", "0"}},
+
     {"not-a-guest", {"--", "$TARGETS/exit_with"}},
     {"stock-asked", {"--stock", "--", "$TARGETS/exit_with"}},
     {"profile-stock", {"--anywhere", "-p", "stock", "--", "$TARGETS/exit_with"}},
@@ -242,6 +251,11 @@ void make_files(const TempFolder& folder) {
     const std::string head = "schema = 1\n[metal]\n";
     folder.copy(target("show"), ".local/bin/metalrun-test-tool");
     folder.make_folder("folder");
+    folder.copy(target("exit_with"), "shells/zsh");
+    folder.copy(target("exit_with"), "shells/tmux");
+    folder.make_link("zsh", "shells/tool");
+    folder.write("inherit.toml",
+                 head + "apple_family = \"apple7\"\n[policy]\nchildren = \"inherit\"\n");
     folder.write("no-run-bit", elf, 0644);
     folder.write("empty", "", 0755);
     folder.write("truncated", elf.substr(0, 100), 0755);

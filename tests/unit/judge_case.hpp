@@ -55,6 +55,7 @@ struct Case {
     launch::Plan plan{.profile = "p"};
     launch::Insertion insertion = {};
     std::optional<std::vector<std::string>> arguments = {}; ///< behind argv[0]; absent: as check
+    std::string argv0 = {};                                 ///< as --argv0 asks for it
 
     Case() {
         chain.image = target::Image{.path = "/prog"};
@@ -85,6 +86,7 @@ struct Case {
     [[nodiscard]] judge::Verdict verdict() const {
         judge::Question question{.chain = chain, .shim = &shim, .host = host, .plan = plan};
         question.insertion = &insertion;
+        question.argv0 = argv0;
         if (arguments) {
             question.arguments = *arguments;
         }

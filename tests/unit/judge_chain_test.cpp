@@ -120,10 +120,50 @@ TEST_SUITE("judge.chain") {
             CHECK_FALSE(changed.has(FindingId::login_shell));
         }
         changed.arguments = {"-l"};
-        changed.plan.children = {.value = profile::Children::inherit, .origin = "profile"};
-        CHECK(changed.has(FindingId::login_shell));
+        changed.plan.children = {.value = profile::Children::inherit, .origin = "profile p"};
+        check_refused(changed, FindingId::login_shell, Outcome::stripped);
+        CHECK(changed.verdict().deciding()->facts.front() ==
+              "children inherit by profile p; for a session the command line must say so");
         changed.plan.children.origin = "command line";
         CHECK_FALSE(changed.has(FindingId::login_shell));
+    }
+
+    TEST_CASE("a shell is known by the file behind a link and by the argv[0] asked for, too") {
+        Case changed = at("/opt/bin/tool");
+        changed.arguments = std::vector<std::string>{};
+        CHECK_FALSE(changed.has(FindingId::login_shell));
+        changed.chain.image->real_path = "/opt/homebrew/Cellar/fish/4.0/bin/fish";
+        check_refused(changed, FindingId::login_shell, Outcome::stripped);
+        CHECK(changed.verdict().deciding()->facts.front() == "it is known as 'fish'");
+
+        Case called = at("/opt/bin/toolbox");
+        called.arguments = std::vector<std::string>{};
+        called.argv0 = "-sh";
+        check_refused(called, FindingId::login_shell, Outcome::stripped);
+        called.arguments = {"-c", "make"};
+        CHECK_FALSE(called.has(FindingId::login_shell));
+    }
+
+    TEST_CASE("a script is a shell by its own name, not by that of its interpreter") {
+        Case changed = at("/opt/homebrew/bin/bash");
+        changed.chain.links = {{.path = "/opt/serve", .line = {}, .kind = target::LinkKind::script},
+                               {.path = "/opt/homebrew/bin/bash", .line = {}}};
+        changed.arguments = std::vector<std::string>{};
+        CHECK_FALSE(changed.has(FindingId::login_shell));
+        changed.chain.links.front().path = "/opt/homebrew/bin/xonsh";
+        CHECK(changed.has(FindingId::login_shell));
+    }
+
+    TEST_CASE("what opens a session gets the shim by the command line alone") {
+        Case changed = at("/opt/homebrew/bin/tmux");
+        changed.arguments = {"new-session", "-d", "llama-server"};
+        changed.plan.children = {.value = profile::Children::inherit, .origin = "profile p"};
+        check_refused(changed, FindingId::login_shell, Outcome::stripped);
+        changed.plan.children.origin = "command line";
+        CHECK(changed.verdict().decision == Decision::inject);
+        changed.plan.children.value = profile::Children::stock;
+        check_refused(changed, FindingId::starts_elsewhere, Outcome::stripped);
+        CHECK_FALSE(changed.has(FindingId::login_shell)); // it would say the same
     }
 
     TEST_CASE("a bundle is named") {
