@@ -50,7 +50,7 @@ for file in "$@"; do
     object=$(printf '%s' "${file#"$SOURCE/"}" | tr / _).o
     # shellcheck disable=SC2086 # lists of flags
     clang++-19 -x "$(case $file in *.cpp) echo c++ ;; *.c) echo c ;; *) echo assembler-with-cpp ;; esac)" \
-        -target "$ARCHITECTURE-apple-macos13.0" -isysroot "$SDK" -Os -w -DNDEBUG $flags \
+        -target "$ARCHITECTURE-apple-macos13.0" -isysroot "$SDK" -O0 -w -DNDEBUG $flags \
         -D_LIBCPP_HAS_NO_VENDOR_AVAILABILITY_ANNOTATIONS -D_LIBCPP_DISABLE_AVAILABILITY \
         -I "$SOURCE/libcxx/src" -I "$SOURCE/libcxxabi/src" -I "$SOURCE/libunwind/include" \
         -c "$file" -o "$OBJECTS/$object"
