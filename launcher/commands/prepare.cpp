@@ -52,6 +52,21 @@ bool runs_another_slice(const target::Image& image, const launch::Plan& plan) {
     return slice != nullptr && (slice->name == "arm64e" || slice->name == "x86_64");
 }
 
+// Only Apple's tools make the universal library whole, so an installation may be without it. What
+// merely prefers it then takes the thin one, and its children run stock.
+std::string choose_library(const Session& session, HostFacts::Kernel kernel,
+                           const launch::Plan& plan, bool needs_universal) {
+    std::string thin = session.installed_shim(kernel, Library::thin);
+    std::string universal = session.installed_shim(kernel, Library::universal);
+    if (thin == universal || needs_universal) {
+        return universal;
+    }
+    const bool prefers_universal = plan.children.value == profile::Children::inherit_if_safe;
+    const bool is_missing = prefers_universal && !session.system.stat(universal).has_value() &&
+                            session.system.stat(thin).has_value();
+    return prefers_universal && !is_missing ? universal : thin;
+}
+
 } // namespace
 
 Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,
@@ -59,10 +74,10 @@ Result<launch::Plan> make_plan(const Session& session, const profile::Profile& c
                                const std::optional<target::Image>& image) {
     auto plan = launch::make_plan(chosen, request, host,
                                   session.installed_shim(host.kernel, Library::thin));
-    if (plan && plan->shim.origin == launch::kBuiltInDefault &&
-        (plan->children.value != profile::Children::stock ||
-         (image && runs_another_slice(*image, *plan)))) {
-        plan->shim.value = session.installed_shim(host.kernel, Library::universal);
+    if (plan && plan->shim.origin == launch::kBuiltInDefault) {
+        const bool needs_universal = plan->children.value == profile::Children::inherit ||
+                                     (image && runs_another_slice(*image, *plan));
+        plan->shim.value = choose_library(session, host.kernel, *plan, needs_universal);
     }
     return plan;
 }

@@ -268,11 +268,24 @@ std::optional<Finding> shim_foreign(const Question& q) {
     return finding;
 }
 
+namespace {
+
+// Children of every other architecture could not load it: Intel ones, arm64e ones of macOS 26.
+bool is_thin(const macho::FileFacts& library) {
+    return library.slices.size() == 1;
+}
+
+} // namespace
+
 bool child_may_die(const Question& q) {
-    if (q.host.kernel == HostFacts::Kernel::linux || q.host.sip == Tri::yes) {
+    const macho::FileFacts* library = shim_macho(q);
+    if (q.host.kernel == HostFacts::Kernel::linux) {
         return false;
     }
-    const macho::FileFacts* library = shim_macho(q);
+    if (q.host.sip == Tri::yes) {
+        return q.plan.children.value == profile::Children::inherit_if_safe && library != nullptr &&
+               is_thin(*library);
+    }
     const bool old = !profile::covers_os(">=14.4", q.host.os).value_or(false);
     return library == nullptr || !has_slice(*library, "arm64e") || old;
 }
@@ -282,10 +295,12 @@ std::optional<Finding> child_would_die(const Question& q) {
         !child_may_die(q)) {
         return std::nullopt;
     }
-    const std::string sentence = format("children of {} that are Apple's own programs (arm64e) "
-                                        "could not load the shim and would be "
-                                        "ended",
-                                        target_name(q));
+    const std::string which = q.host.sip == Tri::yes ? format("of another architecture than {}",
+                                                              slice_names(*shim_macho(q)))
+                                                     : std::string("Apple's own programs (arm64e)");
+    const std::string sentence = format("children of {} that are {} could not load the shim and "
+                                        "would be ended",
+                                        target_name(q), which);
     if (q.plan.children.value == profile::Children::inherit_if_safe) {
         return remark(FindingId::child_would_die, Severity::note,
                       format("{}: children run stock", sentence));

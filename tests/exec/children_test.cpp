@@ -117,6 +117,12 @@ std::vector<Manner> manners() {
     };
 }
 
+/// A start on a Mac, and what `check` says of it.
+struct MacRow {
+    std::string prefix, policy, program, sip, os;
+    std::string decision, library, children;
+};
+
 /// An environment in which nothing is orderly.
 Strings odd_environment(const std::string& preload) {
     return {"PATH=/usr/bin:/bin",
@@ -252,6 +258,58 @@ TEST_SUITE("exec.children") {
         }
         CHECK(found == command.environment);
         CHECK_FALSE(contains(outcome.out, programs().shim));
+    }
+
+    TEST_CASE(
+        "on a Mac: thin for stock children and arm64, universal for all else, if it is there") {
+        if (!exists(METALRUN_FIXTURE_DIR "/plain")) {
+            MESSAGE("skipped: the fixtures were not built");
+            return;
+        }
+        const TempFolder folder;
+        // An installation of which only the launcher is there, and one without the universal
+        // library.
+        for (const auto* prefix : {"bare", "partial"}) {
+            folder.copy(programs().metalrun, std::string{prefix} + "/bin/metalrun");
+        }
+        folder.copy(METALRUN_FIXTURE_DIR "/library.dylib",
+                    "partial/lib/metalrun/libmetalrun_shim.dylib", 0644);
+        const auto partial = folder / "partial/lib/metalrun/libmetalrun_shim";
+        const std::string thin = "libmetalrun_shim.dylib";
+        const std::string universal = "libmetalrun_shim_universal.dylib";
+        for (const auto& [prefix, policy, program, sip, os, decision, library, children] :
+             std::vector<MacRow>{
+                 {"bare", "stock", "plain", "on", "26.5", "inject", thin, "stock"},
+                 {"bare", "inherit", "plain", "on", "26.5", "inject", universal, "inherit"},
+                 {"bare", "inherit-if-safe", "plain", "on", "26.5", "inject", universal, "inherit"},
+                 {"bare", "stock", "arm64e-only", "on", "26.5", "inject", universal, "stock"},
+                 {"bare", "stock", "arm64-arm64e", "on", "26.5", "inject", thin, "stock"},
+                 {"bare", "inherit", "plain", "off", "26.5", "inject", universal, "inherit"},
+                 {"bare", "inherit", "plain", "off", "14.3", "refuse", universal, "inherit"},
+                 {"bare", "inherit-if-safe", "plain", "off", "14.3", "inject", universal, "stock"},
+                 {"bare", "stock", "plain", "off", "14.3", "inject", thin, "stock"},
+                 {"partial", "stock", "plain", "on", "26.5", "inject", partial + ".dylib", "stock"},
+                 {"partial", "inherit-if-safe", "plain", "on", "26.5", "inject", partial + ".dylib",
+                  "stock"},
+                 {"partial", "inherit-if-safe", "plain", "off", "26.5", "inject",
+                  partial + ".dylib", "stock"},
+             }) {
+            CAPTURE(prefix + " " + policy + " " + program + " " + sip + " " + os);
+            const auto facts =
+                folder.write("facts.toml", "architecture = \"arm64\"\nguest = true\nos = \"" + os +
+                                               "\"\nsip = \"" + sip + "\"\n");
+            auto command = metalrun_command({"check", "--json", "--host-facts", facts, "--children",
+                                             policy, METALRUN_FIXTURE_DIR "/" + program});
+            command.file = folder / (prefix + "/bin/metalrun");
+            const auto outcome = run(command);
+            CAPTURE(outcome.out + outcome.err);
+            CHECK(contains(outcome.out, "\"decision\": \"" + decision + "\""));
+            CHECK(contains(outcome.out, "\"library\": \"" + library + "\""));
+            CHECK(contains(outcome.out, "\"children\": \"" + children + "\""));
+            const bool told = policy != "stock" && (sip == "off" && os == "14.3");
+            CHECK(contains(outcome.out, "child-would-die") ==
+                  (told || prefix == "partial" && policy != "stock"));
+        }
     }
 
     TEST_CASE("inherit: a program that clears its environment has stock children") {

@@ -213,6 +213,19 @@ const std::vector<Case> kCases{
       "$FIXTURES/x86_64-only"},
      {},
      Needs::fixtures},
+    {"check-json-inherit",
+     {"check", "--json", "--host-facts", "$FACTS", "--children", "inherit", "$FIXTURES/plain"},
+     {},
+     Needs::fixtures},
+    {"check-child-would-die",
+     {"check", "--host-facts", "$TMP/older.toml", "--children", "inherit", "$FIXTURES/plain"},
+     {},
+     Needs::fixtures},
+    {"check-child-would-die-if-safe",
+     {"check", "--host-facts", "$TMP/older.toml", "--children", "inherit-if-safe",
+      "$FIXTURES/plain"},
+     {},
+     Needs::fixtures},
     {"check-json",
      {"check", "--json", "--host-facts", "$FACTS", "$FIXTURES/hardened-both"},
      {},
@@ -286,6 +299,8 @@ void make_files(const TempFolder& folder) {
     folder.write("malformed.toml", "schema = 1\n[metal\n");
     folder.write("duplicate.toml", head + "hook = \"early\"\nhook = \"late\"\n");
     folder.write("schema.toml", "schema = 2\n");
+    folder.write("older.toml",
+                 "os = \"14.3\"\narchitecture = \"arm64\"\nguest = true\nsip = \"off\"\n");
     folder.write("facts.toml", "chipp = \"Apple M1\"\n");
     folder.write("no-schema.toml", "[metal]\napple_family = \"apple7\"\n");
     chmod((folder / "open").c_str(), 0777);

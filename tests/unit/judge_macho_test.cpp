@@ -309,6 +309,25 @@ TEST_SUITE("judge.macho") {
         CHECK_FALSE(changed.has(FindingId::child_would_die));
     }
 
+    TEST_CASE("children are not safe from a library of one architecture, whatever SIP says") {
+        Case changed;
+        const judge::Question question{.chain = changed.chain,
+                                       .shim = &changed.shim,
+                                       .host = changed.host,
+                                       .plan = changed.plan};
+        changed.plan.children.value = profile::Children::inherit_if_safe;
+        CHECK(changed.verdict().decision == Decision::inject);
+        CHECK(changed.has(FindingId::child_would_die));
+        CHECK_FALSE(judge::children_inherit(question));
+        changed.plan.children.value = profile::Children::inherit; // then the user knows
+        CHECK_FALSE(changed.has(FindingId::child_would_die));
+        CHECK(judge::children_inherit(question));
+        changed.plan.children.value = profile::Children::inherit_if_safe;
+        changed.library().slices.push_back(slice_of("x86_64", macho::kMhDylib, 0x2));
+        CHECK_FALSE(changed.has(FindingId::child_would_die));
+        CHECK(judge::children_inherit(question));
+    }
+
     TEST_CASE("the host: System Integrity Protection, versions, boot arguments, Intel, Linux") {
         Case changed;
         changed.host.sip = Tri::no;
