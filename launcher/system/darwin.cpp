@@ -2,6 +2,7 @@
 //
 // The macOS side of the seam; what is plain POSIX lies in posix.cpp. Sources: sysctl(3),
 // posix_spawn(2), bsd/sys/csr.h and bsd/kern/kern_exec.c of xnu.
+#include "system/mappings.hpp"
 #include "system/posix.hpp"
 #include "system/privilege.hpp"
 
@@ -10,11 +11,13 @@
 #include <bit>
 
 #include <fcntl.h>
+#include <libproc.h>
 #include <mach-o/dyld.h>
 #include <mach/machine.h>
 #include <spawn.h>
 #include <sys/mount.h>
 #include <sys/param.h>
+#include <sys/proc.h>
 #include <sys/stat.h>
 #include <sys/sysctl.h>
 #include <unistd.h>
@@ -116,6 +119,58 @@ std::uint32_t mount_flags(const std::string& path) {
     return ::statfs(path.c_str(), &raw) == 0 ? raw.f_flags : 0;
 }
 
+// Anybody may ask this of any process, other than what libproc(3) tells. A zombie is found, too.
+SysResult<kinfo_proc> kernel_process(int process_id) {
+    std::array<int, 4> name{CTL_KERN, KERN_PROC, KERN_PROC_PID, process_id};
+    kinfo_proc process{};
+    std::size_t size = sizeof process;
+    if (::sysctl(name.data(), static_cast<u_int>(name.size()), &process, &size, nullptr, 0) != 0) {
+        return posix::last_error();
+    }
+    if (size < sizeof process) { // what a process that is gone gives
+        return std::unexpected(ESRCH);
+    }
+    return process;
+}
+
+std::uint64_t start_time_of(const kinfo_proc& process) {
+    constexpr std::uint64_t kMicroseconds = 1'000'000;
+    const timeval& started = process.kp_proc.p_starttime;
+    return static_cast<std::uint64_t>(started.tv_sec) * kMicroseconds +
+           static_cast<std::uint64_t>(started.tv_usec);
+}
+
+// Calls `see` with path and identity of the file behind each region of the process's memory, until
+// it answers true. True if all were seen or `see` had enough; false if they cannot be read
+// (proc_info.c of xnu: of another user's process, EPERM; EINVAL is what follows the last region).
+template <class See> bool for_each_mapped_file(int process_id, See see) {
+    constexpr std::size_t kMostRegions = 1'000'000;
+    std::uint64_t address = 0;
+    for (std::size_t count = 0; count < kMostRegions; ++count) {
+        proc_regionwithpathinfo region{};
+        errno = 0;
+        if (::proc_pidinfo(process_id, PROC_PIDREGIONPATHINFO, address, &region, sizeof region) !=
+            static_cast<int>(sizeof region)) {
+            return errno == EINVAL && count > 0;
+        }
+        const vinfo_stat& file = region.prp_vip.vip_vi.vi_stat;
+        const auto path = static_cast<const char*>(region.prp_vip.vip_path);
+        // st_dev is signed, and FileStatus keeps its sign.
+        if (*path != '\0' &&
+            see(std::string_view(path),
+                FileIdentity{.device = static_cast<std::uint64_t>(static_cast<dev_t>(file.vst_dev)),
+                             .inode = file.vst_ino})) {
+            return true;
+        }
+        const std::uint64_t next = region.prp_prinfo.pri_address + region.prp_prinfo.pri_size;
+        if (next <= address) {
+            return false;
+        }
+        address = next;
+    }
+    return false;
+}
+
 // The attributes of one posix_spawn. Only what is set differs from exec: signal mask and
 // dispositions, process group and descriptors stay as inherited.
 class SpawnAttributes {
@@ -170,20 +225,45 @@ public:
     }
 
     SysResult<std::uint64_t> process_start_time() override {
-        std::array<int, 4> name{CTL_KERN, KERN_PROC, KERN_PROC_PID, process_id()};
-        kinfo_proc process{};
-        std::size_t size = sizeof process;
-        if (::sysctl(name.data(), static_cast<u_int>(name.size()), &process, &size, nullptr, 0) !=
-            0) {
-            return posix::last_error();
+        const auto process = kernel_process(process_id());
+        return process ? SysResult<std::uint64_t>(start_time_of(*process))
+                       : std::unexpected(process.error());
+    }
+
+    SysResult<ProcessFacts> find_process(int process_id) override {
+        const auto process = kernel_process(process_id);
+        if (!process) {
+            return std::unexpected(process.error());
         }
-        if (size < sizeof process) { // what a process that is gone gives
+        if (process->kp_proc.p_stat == SZOMB) {
             return std::unexpected(ESRCH);
         }
-        constexpr std::uint64_t kMicroseconds = 1'000'000;
-        const timeval& started = process.kp_proc.p_starttime;
-        return static_cast<std::uint64_t>(started.tv_sec) * kMicroseconds +
-               static_cast<std::uint64_t>(started.tv_usec);
+        ProcessFacts facts{.start_time = start_time_of(*process),
+                           .effective_user = process->kp_eproc.e_ucred.cr_uid,
+                           .is_stopped = process->kp_proc.p_stat == SSTOP};
+        std::vector<char> path(PROC_PIDPATHINFO_MAXSIZE);
+        const int length =
+            ::proc_pidpath(process_id, path.data(), static_cast<std::uint32_t>(path.size()));
+        if (length > 0) {
+            facts.image.assign(path.data(), static_cast<std::size_t>(length));
+            for_each_mapped_file(process_id, [&](std::string_view mapped, FileIdentity identity) {
+                if (mapped == facts.image) {
+                    facts.image_identity = identity;
+                }
+                return facts.image_identity.has_value();
+            });
+        }
+        return facts;
+    }
+
+    Tri has_mapped(int process_id, const MappedFile& file) override {
+        MappingSearch search(file);
+        const bool is_whole =
+            for_each_mapped_file(process_id, [&](std::string_view mapped, FileIdentity identity) {
+                search.see(mapped, identity);
+                return search.answer() == Tri::yes;
+            });
+        return is_whole || search.answer() == Tri::yes ? search.answer() : Tri::unknown;
     }
 
     SysResult<std::string> executable_path() override {

@@ -48,6 +48,36 @@ private:
     std::string path_;
 };
 
+/// A folder by its path, for the tree cannot move under it: each call is that of the system.
+class FakeFolder final : public Folder {
+public:
+    FakeFolder(System& system, std::string path, FileStatus status)
+        : system_(system), path_(std::move(path)), status_(status) {}
+
+    [[nodiscard]] const FileStatus& status() const override { return status_; }
+    [[nodiscard]] SysResult<std::vector<std::string>> list() const override {
+        return system_.list(path_);
+    }
+    [[nodiscard]] SysResult<FileStatus> lstat(const std::string& name) const override {
+        return system_.lstat(path_ + "/" + name);
+    }
+    [[nodiscard]] SysResult<std::unique_ptr<File>> open(const std::string& name) const override {
+        const SysResult<FileStatus> status = lstat(name);
+        if (status && status->kind == FileKind::symbolic_link) {
+            return std::unexpected(ELOOP);
+        }
+        return system_.open(path_ + "/" + name);
+    }
+    [[nodiscard]] SysResult<void> remove_file(const std::string& name) override {
+        return system_.remove_file(path_ + "/" + name);
+    }
+
+private:
+    System& system_;
+    std::string path_;
+    FileStatus status_;
+};
+
 /// Ownership and permissions of a new entry; the defaults are those of an installed file.
 struct FakeAccess {
     std::uint32_t mode = 0; ///< 0: 0644 for a file, 0755 for a folder
@@ -105,6 +135,9 @@ public:
     std::set<std::string> folders_without_set_id;
     std::set<std::string> files_with_capabilities;
     std::set<std::string> folders_without_execution;
+    std::map<int, SysResult<ProcessFacts>> processes;       ///< of others: there is none
+    std::map<int, std::map<std::string, Tri>> mapped_files; ///< of others: unknown
+    std::int64_t clock_ns = 0;
     int exec_answer = ENOEXEC; ///< what exec() comes back with
 
     // --- what was done
@@ -163,6 +196,17 @@ public:
         }
         return names;
     }
+    [[nodiscard]] SysResult<std::unique_ptr<Folder>> open_folder(const std::string& path) override {
+        const SysResult<std::string> found = enter("open_folder", path, Links::keep);
+        if (!found) {
+            return std::unexpected(found.error());
+        }
+        const FileStatus& status = nodes_.at(*found).status;
+        if (status.kind != FileKind::directory) {
+            return std::unexpected(status.kind == FileKind::symbolic_link ? ELOOP : ENOTDIR);
+        }
+        return std::make_unique<FakeFolder>(*this, *found, status);
+    }
     [[nodiscard]] SysResult<std::string> working_directory() override {
         calls.emplace_back("working_directory");
         return current_folder;
@@ -203,6 +247,19 @@ public:
     }
     [[nodiscard]] int process_id() override { return process; }
     [[nodiscard]] SysResult<std::uint64_t> process_start_time() override { return start_time; }
+    [[nodiscard]] SysResult<ProcessFacts> find_process(int process_id) override {
+        calls.push_back("find_process " + std::to_string(process_id));
+        const auto found = processes.find(process_id);
+        return found == processes.end() ? std::unexpected(ESRCH) : found->second;
+    }
+    [[nodiscard]] Tri has_mapped(int process_id, const MappedFile& file) override {
+        const auto found = mapped_files.find(process_id);
+        if (found == mapped_files.end() || !found->second.contains(file.path)) {
+            return Tri::unknown;
+        }
+        return found->second.at(file.path);
+    }
+    [[nodiscard]] std::int64_t now_ns() override { return clock_ns; }
     [[nodiscard]] SysResult<std::string> executable_path() override { return executable; }
     [[nodiscard]] std::string default_search_path() override { return search_path; }
     [[nodiscard]] std::string user_cache_folder() override { return cache_folder; }

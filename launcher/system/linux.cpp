@@ -2,13 +2,13 @@
 //
 // The Linux side of the seam; what is plain POSIX lies in posix.cpp.
 #include "macho/bytes.hpp"
+#include "system/mappings.hpp"
 #include "system/posix.hpp"
 #include "system/privilege.hpp"
 
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <climits>
+#include <csignal>
 
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -29,6 +29,44 @@ SysResult<std::string> read_link(const char* path) {
         return posix::last_error();
     }
     return std::string(buffer.data(), static_cast<std::size_t>(length));
+}
+
+constexpr std::size_t kKernelText = 4096; // longer than any stat or status that matters here
+constexpr std::size_t kMapsBlock = 65'536;
+constexpr std::size_t kMostMapsBlocks = 4096;
+
+// One read: the kernel makes the text anew for each.
+SysResult<std::string_view> read_text(const std::string& path, std::span<std::byte> buffer) {
+    const auto file = posix::open_descriptor(path, O_RDONLY);
+    if (!file) {
+        return std::unexpected(file.error());
+    }
+    const ssize_t got = ::pread(file->get(), buffer.data(), buffer.size(), 0);
+    if (got < 0) {
+        return posix::last_error();
+    }
+    return as_text(Bytes(buffer).first(static_cast<std::size_t>(got)));
+}
+
+SysResult<ProcStat> read_stat(const std::string& process_folder) {
+    std::array<std::byte, kKernelText> buffer{};
+    const auto text = read_text(process_folder + "/stat", buffer);
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    const auto stat = parse_proc_stat(*text);
+    return stat ? SysResult<ProcStat>(*stat) : std::unexpected(EINVAL);
+}
+
+// Every whole line; what follows the last one is left.
+void see_lines(MappingSearch& search, std::string& text) {
+    std::size_t begin = 0;
+    for (std::size_t end = text.find('\n'); end != std::string::npos;
+         end = text.find('\n', begin)) {
+        search.see_line(std::string_view(text).substr(begin, end - begin));
+        begin = end + 1;
+    }
+    text.erase(0, begin);
 }
 
 class Linux final : public posix::PosixSystem {
@@ -53,32 +91,61 @@ public:
     }
 
     SysResult<std::uint64_t> process_start_time() override {
-        const auto file = posix::open_descriptor("/proc/self/stat", O_RDONLY);
-        if (!file) {
-            return std::unexpected(file.error());
+        const auto stat = read_stat("/proc/self");
+        return stat ? SysResult<std::uint64_t>(stat->start_time) : std::unexpected(stat.error());
+    }
+
+    SysResult<ProcessFacts> find_process(int process_id) override {
+        const std::string folder = "/proc/" + std::to_string(process_id);
+        const auto found = read_stat(folder);
+        if (!found) {
+            // It may be there and hidden from us (hidepid), or /proc may not be mounted.
+            const bool is_gone = ::kill(process_id, 0) != 0 && errno == ESRCH;
+            return std::unexpected(is_gone ? ESRCH : EACCES);
         }
-        // One read: the kernel makes the text anew for each.
-        std::array<std::byte, 1024> buffer{};
-        const ssize_t got = ::pread(file->get(), buffer.data(), buffer.size(), 0);
-        if (got < 0) {
-            return posix::last_error();
+        const bool is_ended = found->state == 'Z' || found->state == 'X' || found->state == 'x';
+        if (is_ended && found->threads <= 1) {
+            return std::unexpected(ESRCH);
         }
-        // proc(5): the command name may hold anything, so count fields behind the last ')'; the
-        // start time is the 20th of them (field 22 of all).
-        std::string_view text = as_text(Bytes(buffer).first(static_cast<std::size_t>(got)));
-        text.remove_prefix(std::min(text.size(), text.rfind(')') + 1));
-        constexpr int kField = 20;
-        for (int field = 0; field < kField; ++field) {
-            const std::size_t blank = text.find(' ');
-            if (blank == std::string_view::npos) {
-                return std::unexpected(EINVAL);
+        ProcessFacts facts{.start_time = found->start_time,
+                           .is_stopped = found->state == 'T' || found->state == 't'};
+        std::array<std::byte, kKernelText> buffer{};
+        if (const auto text = read_text(folder + "/status", buffer)) {
+            facts.effective_user = parse_proc_user(*text);
+        }
+        const std::string image = folder + "/exe";
+        facts.image = read_link(image.c_str()).value_or(std::string{});
+        if (const auto file = stat(image)) {
+            facts.image_identity = FileIdentity{.device = file->device, .inode = file->inode};
+            constexpr std::string_view kDeleted = " (deleted)";
+            if (file->links == 0 && facts.image.ends_with(kDeleted)) {
+                facts.image.resize(facts.image.size() - kDeleted.size());
             }
-            text.remove_prefix(blank + 1);
         }
-        std::uint64_t ticks = 0;
-        const char* const first = text.data();
-        const auto parsed = std::from_chars(first, std::to_address(text.end()), ticks);
-        return parsed.ec == std::errc{} ? SysResult<std::uint64_t>(ticks) : std::unexpected(EINVAL);
+        return facts;
+    }
+
+    Tri has_mapped(int process_id, const MappedFile& file) override {
+        const auto maps =
+            posix::open_descriptor("/proc/" + std::to_string(process_id) + "/maps", O_RDONLY);
+        if (!maps) {
+            return Tri::unknown;
+        }
+        MappingSearch search(file);
+        std::vector<std::byte> buffer(kMapsBlock);
+        std::string rest; // the begin of a line whose end was not read yet
+        for (std::size_t blocks = 0; blocks < kMostMapsBlocks; ++blocks) {
+            const ssize_t got = ::read(maps->get(), buffer.data(), buffer.size());
+            if (got < 0) {
+                return Tri::unknown;
+            }
+            if (got == 0 || search.answer() == Tri::yes) {
+                return search.answer();
+            }
+            rest += as_text(Bytes(buffer).first(static_cast<std::size_t>(got)));
+            see_lines(search, rest);
+        }
+        return Tri::unknown;
     }
 
     SysResult<std::string> executable_path() override { return read_link("/proc/self/exe"); }

@@ -17,11 +17,12 @@ namespace metalrun::posix {
 
 namespace {
 
+std::int64_t to_nanoseconds(const timespec& time) {
+    constexpr std::int64_t kNanoseconds = 1'000'000'000;
+    return static_cast<std::int64_t>(time.tv_sec) * kNanoseconds + time.tv_nsec;
+}
+
 FileStatus to_status(const struct stat& raw) {
-    const auto nanoseconds = [](const timespec& time) {
-        constexpr std::int64_t kNanoseconds = 1'000'000'000;
-        return static_cast<std::int64_t>(time.tv_sec) * kNanoseconds + time.tv_nsec;
-    };
     const StatExtras extras = extras_of(raw);
     return {.kind = S_ISREG(raw.st_mode)   ? FileKind::regular
                     : S_ISDIR(raw.st_mode) ? FileKind::directory
@@ -35,8 +36,8 @@ FileStatus to_status(const struct stat& raw) {
             .group = raw.st_gid,
             .flags = extras.flags,
             .links = raw.st_nlink,
-            .modified_ns = nanoseconds(extras.modified),
-            .changed_ns = nanoseconds(extras.changed)};
+            .modified_ns = to_nanoseconds(extras.modified),
+            .changed_ns = to_nanoseconds(extras.changed)};
 }
 
 class OpenFile final : public File {
@@ -74,13 +75,90 @@ private:
     FileStatus status_;
 };
 
-SysResult<FileStatus> status_at(const std::string& path, int flags) {
+SysResult<FileStatus> status_at(int folder, const std::string& path, int flags) {
     struct stat raw{};
-    if (::fstatat(AT_FDCWD, path.c_str(), &raw, flags) != 0) {
+    if (::fstatat(folder, path.c_str(), &raw, flags) != 0) {
         return last_error();
     }
     return to_status(raw);
 }
+
+SysResult<FileStatus> status_of(const Descriptor& descriptor) {
+    struct stat raw{};
+    if (::fstat(descriptor.get(), &raw) != 0) {
+        return last_error();
+    }
+    return to_status(raw);
+}
+
+constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+
+SysResult<std::unique_ptr<File>> to_file(SysResult<Descriptor> descriptor) {
+    if (!descriptor) {
+        return std::unexpected(descriptor.error());
+    }
+    const auto status = status_of(*descriptor);
+    if (!status) {
+        return std::unexpected(status.error());
+    }
+    return std::make_unique<OpenFile>(std::move(*descriptor), *status);
+}
+
+// Reads and closes the stream.
+SysResult<std::vector<std::string>> names_in(DIR* folder) {
+    if (folder == nullptr) {
+        return last_error();
+    }
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(folder)) { // NOLINT(concurrency-mt-unsafe): own stream
+        const std::string_view name(static_cast<const char*>(entry->d_name));
+        if (name != "." && name != "..") {
+            names.emplace_back(name);
+        }
+    }
+    ::closedir(folder);
+    return names;
+}
+
+class OpenFolder final : public Folder {
+public:
+    OpenFolder(Descriptor descriptor, const FileStatus& status)
+        : descriptor_(std::move(descriptor)), status_(status) {}
+
+    [[nodiscard]] const FileStatus& status() const override { return status_; }
+
+    [[nodiscard]] SysResult<std::vector<std::string>> list() const override {
+        // A stream closes its descriptor, and one that shares its position could be read once only.
+        auto own = open_descriptor(".", O_RDONLY | O_DIRECTORY, 0, descriptor_.get());
+        if (!own) {
+            return std::unexpected(own.error());
+        }
+        DIR* stream = ::fdopendir(own->get());
+        if (stream != nullptr) {
+            own->release();
+        }
+        return names_in(stream);
+    }
+
+    [[nodiscard]] SysResult<FileStatus> lstat(const std::string& name) const override {
+        return status_at(descriptor_.get(), name, AT_SYMLINK_NOFOLLOW);
+    }
+
+    [[nodiscard]] SysResult<std::unique_ptr<File>> open(const std::string& name) const override {
+        return to_file(open_descriptor(name, kReadFlags | O_NOFOLLOW, 0, descriptor_.get()));
+    }
+
+    [[nodiscard]] SysResult<void> remove_file(const std::string& name) override {
+        if (::unlinkat(descriptor_.get(), name.c_str(), 0) != 0) {
+            return last_error();
+        }
+        return {};
+    }
+
+private:
+    Descriptor descriptor_;
+    FileStatus status_;
+};
 
 } // namespace
 
@@ -90,10 +168,13 @@ Descriptor::~Descriptor() {
     }
 }
 
-SysResult<Descriptor> open_descriptor(const std::string& path, int flags, std::uint32_t mode) {
+SysResult<Descriptor> open_descriptor(const std::string& path, int flags, std::uint32_t mode,
+                                      int folder) {
     while (true) {
         const int number =
-            ::open(path.c_str(), flags | O_CLOEXEC, mode); // NOLINT(*-vararg): open(2)
+            folder == AT_FDCWD
+                ? ::open(path.c_str(), flags | O_CLOEXEC, mode)      // NOLINT(*-vararg): open(2)
+                : ::openat(folder, path.c_str(), flags | O_CLOEXEC); // NOLINT(*-vararg): openat(2)
         if (number >= 0) {
             return Descriptor(number);
         }
@@ -139,23 +220,15 @@ PosixSystem::PosixSystem()
                 .effective_group = ::getegid()} {}
 
 SysResult<std::unique_ptr<File>> PosixSystem::open(const std::string& path) {
-    auto descriptor = open_descriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (!descriptor) {
-        return std::unexpected(descriptor.error());
-    }
-    struct stat raw{};
-    if (::fstat(descriptor->get(), &raw) != 0) {
-        return last_error();
-    }
-    return std::make_unique<OpenFile>(std::move(*descriptor), to_status(raw));
+    return to_file(open_descriptor(path, kReadFlags));
 }
 
 SysResult<FileStatus> PosixSystem::stat(const std::string& path) {
-    return status_at(path, 0);
+    return status_at(AT_FDCWD, path, 0);
 }
 
 SysResult<FileStatus> PosixSystem::lstat(const std::string& path) {
-    return status_at(path, AT_SYMLINK_NOFOLLOW);
+    return status_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW);
 }
 
 SysResult<std::string> PosixSystem::real_path(const std::string& path) {
@@ -173,19 +246,19 @@ SysResult<bool> PosixSystem::is_executable(const std::string& path) {
 }
 
 SysResult<std::vector<std::string>> PosixSystem::list(const std::string& path) {
-    DIR* folder = ::opendir(path.c_str());
-    if (folder == nullptr) {
-        return last_error();
+    return names_in(::opendir(path.c_str()));
+}
+
+SysResult<std::unique_ptr<Folder>> PosixSystem::open_folder(const std::string& path) {
+    auto descriptor = open_descriptor(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (!descriptor) {
+        return std::unexpected(descriptor.error());
     }
-    std::vector<std::string> names;
-    while (const dirent* entry = ::readdir(folder)) { // NOLINT(concurrency-mt-unsafe): own stream
-        const std::string_view name(static_cast<const char*>(entry->d_name));
-        if (name != "." && name != "..") {
-            names.emplace_back(name);
-        }
+    const auto status = status_of(*descriptor);
+    if (!status) {
+        return std::unexpected(status.error());
     }
-    ::closedir(folder);
-    return names;
+    return std::make_unique<OpenFolder>(std::move(*descriptor), *status);
 }
 
 SysResult<std::string> PosixSystem::working_directory() {
@@ -266,6 +339,12 @@ SysResult<void> PosixSystem::remove_file(const std::string& path) {
 
 int PosixSystem::process_id() {
     return ::getpid();
+}
+
+std::int64_t PosixSystem::now_ns() {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return to_nanoseconds(now);
 }
 
 std::string PosixSystem::default_search_path() {

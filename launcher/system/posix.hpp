@@ -10,6 +10,8 @@
 #include <ctime>
 #include <utility>
 
+#include <fcntl.h>
+
 struct stat; // NOLINT(readability-identifier-naming): the system's name
 
 namespace metalrun::posix {
@@ -31,14 +33,16 @@ public:
     }
     ~Descriptor();
     [[nodiscard]] int get() const { return number_; }
+    /// Leaves it open, for whoever has taken the number.
+    void release() { number_ = -1; }
 
 private:
     int number_;
 };
 
-/// open(2) with O_CLOEXEC.
+/// open(2) with O_CLOEXEC; with a folder's descriptor openat(2), which makes no files.
 [[nodiscard]] SysResult<Descriptor> open_descriptor(const std::string& path, int flags,
-                                                    std::uint32_t mode = 0);
+                                                    std::uint32_t mode = 0, int folder = AT_FDCWD);
 
 /// realpath(3).
 [[nodiscard]] SysResult<std::string> real_path_of(const std::string& path);
@@ -75,6 +79,7 @@ public:
     [[nodiscard]] SysResult<std::string> real_path(const std::string& path) override;
     [[nodiscard]] SysResult<bool> is_executable(const std::string& path) override;
     [[nodiscard]] SysResult<std::vector<std::string>> list(const std::string& path) override;
+    [[nodiscard]] SysResult<std::unique_ptr<Folder>> open_folder(const std::string& path) override;
     [[nodiscard]] SysResult<std::string> working_directory() override;
     [[nodiscard]] SysResult<void> change_directory(const std::string& path) override;
     [[nodiscard]] SysResult<void> make_directory(const std::string& path,
@@ -84,6 +89,7 @@ public:
     [[nodiscard]] SysResult<void> remove_file(const std::string& path) override;
     [[nodiscard]] Identity identity() override { return identity_; }
     [[nodiscard]] int process_id() override;
+    [[nodiscard]] std::int64_t now_ns() override;
     [[nodiscard]] std::string default_search_path() override;
     [[nodiscard]] bool is_terminal(int descriptor) override;
     [[nodiscard]] std::size_t terminal_columns(int descriptor) override;

@@ -67,6 +67,54 @@ protected:
     File& operator=(File&&) = default;
 };
 
+/// A folder held open: names below it cannot be led elsewhere by whoever changes its path. The
+/// descriptor is close-on-exec and closed at the end. No name is followed if it is a symbolic link.
+class Folder {
+public:
+    virtual ~Folder() = default;
+    /// Status at the time of opening, from the descriptor.
+    [[nodiscard]] virtual const FileStatus& status() const = 0;
+    /// The names in it, without `.` and `..`, in no order.
+    [[nodiscard]] virtual SysResult<std::vector<std::string>> list() const = 0;
+    [[nodiscard]] virtual SysResult<FileStatus> lstat(const std::string& name) const = 0;
+    /// As System::open, with O_NOFOLLOW.
+    [[nodiscard]] virtual SysResult<std::unique_ptr<File>> open(const std::string& name) const = 0;
+    [[nodiscard]] virtual SysResult<void> remove_file(const std::string& name) = 0;
+
+protected:
+    Folder() = default;
+    Folder(const Folder&) = default;
+    Folder& operator=(const Folder&) = default;
+    Folder(Folder&&) = default;
+    Folder& operator=(Folder&&) = default;
+};
+
+/// Which file something is, whatever its name.
+struct FileIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+
+    bool operator==(const FileIdentity&) const = default;
+};
+
+/// A file that a process may have mapped: its path without symbolic links, and which it is now.
+struct MappedFile {
+    std::string path;
+    FileIdentity identity;
+};
+
+/// What the kernel tells of a live process. A program's image is what the kernel loaded: of a
+/// script, its interpreter.
+struct ProcessFacts {
+    std::uint64_t start_time = 0; ///< in the unit of System::process_start_time
+    std::optional<std::uint32_t> effective_user;
+    bool is_stopped = false;                    ///< by a signal or a debugger
+    std::string image;                          ///< path without symbolic links; empty: unknown
+    std::optional<FileIdentity> image_identity; ///< absent: unknown
+
+    bool operator==(const ProcessFacts&) const = default;
+};
+
 /// The user and group ids of this process.
 struct Identity {
     std::uint32_t user = 0;
@@ -112,6 +160,9 @@ public:
     [[nodiscard]] virtual SysResult<bool> is_executable(const std::string& path) = 0;
     /// The names in a folder, without `.` and `..`, in no order.
     [[nodiscard]] virtual SysResult<std::vector<std::string>> list(const std::string& path) = 0;
+    /// Opens a folder for the calls of Folder; a symbolic link is an error (O_NOFOLLOW).
+    [[nodiscard]] virtual SysResult<std::unique_ptr<Folder>>
+    open_folder(const std::string& path) = 0;
     [[nodiscard]] virtual SysResult<std::string> working_directory() = 0;
     [[nodiscard]] virtual SysResult<void> change_directory(const std::string& path) = 0;
 
@@ -131,6 +182,14 @@ public:
     /// When this process started, in the kernel's own unit (clock ticks since boot on Linux,
     /// microseconds since 1970 on macOS). It survives exec, so a receipt can name its process.
     [[nodiscard]] virtual SysResult<std::uint64_t> process_start_time() = 0;
+    /// The process of this number. ESRCH: there is none, or only its status is left to be waited
+    /// for (a zombie). Any other error: it cannot be told whether there is one.
+    [[nodiscard]] virtual SysResult<ProcessFacts> find_process(int process_id) = 0;
+    /// Whether the file is among those that the process has mapped. Unknown: they cannot be read,
+    /// or one has the same name in another place.
+    [[nodiscard]] virtual Tri has_mapped(int process_id, const MappedFile& file) = 0;
+    /// The clock of file times: nanoseconds since 1970.
+    [[nodiscard]] virtual std::int64_t now_ns() = 0;
     /// The path of the running metalrun without symbolic links.
     [[nodiscard]] virtual SysResult<std::string> executable_path() = 0;
     /// confstr(_CS_PATH): the search path when there is no PATH.
