@@ -9,6 +9,7 @@
 #include "commands/profile.hpp"
 #include "commands/run.hpp"
 #include "commands/session.hpp"
+#include "commands/status.hpp"
 #include "report/text.hpp"
 #include "system/privilege.hpp"
 #include "version.hpp"
@@ -32,9 +33,8 @@ std::vector<std::string> copy_strings(char** pointers) {
 }
 
 bool is_reserved(cli::Command command) {
-    return command == cli::Command::doctor || command == cli::Command::status ||
-           command == cli::Command::agent || command == cli::Command::host ||
-           command == cli::Command::bench;
+    return command == cli::Command::doctor || command == cli::Command::agent ||
+           command == cli::Command::host || command == cli::Command::bench;
 }
 
 Error reserved(cli::Command command) {
@@ -65,8 +65,9 @@ Result<ExitStatus> dispatch(const commands::Session& session, const cli::Request
         return ExitStatus::success;
     case cli::Command::check:
         return commands::check(session, request);
-    case cli::Command::doctor:
     case cli::Command::status:
+        return commands::status(session, request);
+    case cli::Command::doctor:
     case cli::Command::agent:
     case cli::Command::host:
     case cli::Command::bench:

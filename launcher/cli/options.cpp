@@ -40,7 +40,8 @@ constexpr std::array kOptions{
     Option{"dry-run", 'n', "", "print the plan, run nothing", kForRun},
     Option{"host-facts", 0, "FILE", "judge for the machine that this file describes", kForCheck},
     Option{"recursive", 0, "", "judge the programs in folders, too", kForCheck},
-    Option{"json", 0, "", "print one JSON document", kForProbe | kForCheck | kForProfile},
+    Option{"json", 0, "", "print one JSON document",
+           kForProbe | kForCheck | kForProfile | kForStatus},
     Option{"verbose", 'v', "", "say on stderr what is done", kForAll},
     Option{"quiet", 'q', "", "do not print notes and warnings", kForAll},
     Option{"help", 0, "", "print this text", kForAll},
@@ -62,7 +63,8 @@ constexpr std::string_view kUsage = "usage: metalrun [OPTION...] [--] TARGET [AR
                                     "       metalrun [OPTION...] SCRIPT [ARGUMENT...]\n"
                                     "       metalrun check [OPTION...] PATH...\n"
                                     "       metalrun probe [OPTION...]\n"
-                                    "       metalrun profile list|show|lint [NAME|FILE]\n";
+                                    "       metalrun profile list|show|lint [NAME|FILE]\n"
+                                    "       metalrun status [--json] [PID]\n";
 
 constexpr std::string_view kRunHead = R"(
 Starts TARGET with the Metal shim in it, if this target can take it; says why not otherwise.
@@ -78,6 +80,7 @@ commands (a program of that name is started by 'metalrun -- NAME'):
   profile list                 all profiles and where they come from
   profile show [NAME|FILE]     effective values, each with its origin
   profile lint FILE...         check profiles
+  status [PID]                 what became of the processes that metalrun started
 
 exit status: the target's own, or
   125  metalrun itself failed (usage, profile, shim)
@@ -112,6 +115,25 @@ constexpr std::string_view kProfileHead = R"(usage: metalrun profile list [--jso
        metalrun profile lint FILE...
 
 Lists the profiles, shows the effective values of one with the origin of each, or checks files.
+
+)";
+
+constexpr std::string_view kStatusHead = R"(usage: metalrun status [--json] [PID]
+
+Says what became of each live process that metalrun started, or of the one with that number, from
+the receipt of its start and from what the system tells of it now, and removes the receipts of
+processes that are gone.
+
+  active             a Metal device of it gives the raised answers
+  loaded             the shim is in it; it has no Metal device yet
+  re-executed        the shim was in it; it is another program now, without the shim
+  stock-by-decision  metalrun started it without the shim, for the reason that is named
+  stock-by-shim      the shim is in it and left it stock, for the reason that is named
+  stripped           the shim was to be loaded and is not in it
+  unconfirmed        none of these can be proved, for the reason that is named
+
+exit status: 0 each is active, loaded or stock-by-decision, 1 some is not or PID has no receipt,
+125 metalrun itself failed
 
 )";
 
@@ -175,8 +197,9 @@ CommandSet bit_of(Command command) {
         return kForAgent;
     case Command::bench:
         return kForBench;
-    case Command::doctor:
     case Command::status:
+        return kForStatus;
+    case Command::doctor:
     case Command::host:
         return 0;
     }
@@ -191,9 +214,10 @@ std::string render_help(Command command) {
         return std::string(kProbeHead) + render_options(kForProbe);
     case Command::profile:
         return std::string(kProfileHead) + render_options(kForProfile);
+    case Command::status:
+        return std::string(kStatusHead) + render_options(kForStatus);
     case Command::run:
     case Command::doctor:
-    case Command::status:
     case Command::agent:
     case Command::host:
     case Command::bench:

@@ -34,6 +34,7 @@ inline constexpr CommandSet kForProbe = 1U << 2U;
 inline constexpr CommandSet kForProfile = 1U << 3U;
 inline constexpr CommandSet kForAgent = 1U << 4U;
 inline constexpr CommandSet kForBench = 1U << 5U;
+inline constexpr CommandSet kForStatus = 1U << 6U;
 /// Those that the policy options belong to.
 inline constexpr CommandSet kForPolicy = kForRun | kForCheck | kForProbe | kForAgent | kForBench;
 inline constexpr CommandSet kForAll = 0xFFFF;

@@ -2,10 +2,13 @@
 #include "launch/receipt.hpp"
 
 #include "launch/environment.hpp"
+#include "launch/receipt_format.hpp"
 #include "profile/values.hpp"
 #include "report/text.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <limits>
 
 namespace metalrun::launch {
 
@@ -52,6 +55,18 @@ std::string line(std::string_view key, std::uint64_t number) {
     return text::concat(key, " = ", std::to_string(number), "\n");
 }
 
+// TOML's integers are signed.
+bool fits_toml(const FileStatus& status) {
+    constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return status.device <= kLargest && status.inode <= kLargest;
+}
+
+bool is_foreign(const judge::Verdict& verdict) {
+    return std::ranges::any_of(verdict.findings, [](const judge::Finding& finding) {
+        return finding.id == judge::FindingId::shim_foreign;
+    });
+}
+
 } // namespace
 
 std::optional<std::string> find_state_folder(std::span<const std::string> environment,
@@ -68,25 +83,30 @@ std::optional<std::string> find_state_folder(std::span<const std::string> enviro
     return absolute_value(environment, "HOME", "/.local/state/metalrun");
 }
 
+std::optional<std::string_view> find_folder_fault(const FileStatus& status, std::uint32_t user) {
+    return status.kind != FileKind::directory ? std::optional<std::string_view>("it is no folder")
+           : status.owner != user             ? "it belongs to another user"
+           : (status.mode & kOthersMayWrite) != 0 ? "others may write to it"
+                                                  : std::optional<std::string_view>{};
+}
+
 bool ensure_state_folder(System& system, const std::string& folder) {
     auto status = system.lstat(folder);
     if (!status && status.error() == ENOENT && make_folders(system, folder)) {
         status = system.lstat(folder);
     }
-    return status && status->kind == FileKind::directory &&
-           status->owner == system.identity().effective_user &&
-           (status->mode & kOthersMayWrite) == 0;
+    return status && !find_folder_fault(*status, system.identity().effective_user);
 }
 
 std::string render_receipt(const ReceiptFacts& facts) {
     const Plan& plan = *facts.plan;
-    std::string out = "# metalrun: what was started, and what became of it\n";
+    std::string out(kFirstLine);
     out += line("metalrun", facts.version);
     out += line("pid", static_cast<std::uint64_t>(facts.process_id));
     out += line("start_time", facts.start_time);
     out += line("target", facts.chain->typed);
     out += line("image", facts.chain->image ? facts.chain->image->path : facts.chain->path);
-    if (facts.chain->image) {
+    if (facts.chain->image && fits_toml(facts.chain->image->status)) {
         out += line("device", facts.chain->image->status.device);
         out += line("inode", facts.chain->image->status.inode);
     }
@@ -99,6 +119,7 @@ std::string render_receipt(const ReceiptFacts& facts) {
     }
     if (!facts.library.empty()) {
         out += line("library", facts.library);
+        out += line("shim", is_foreign(*facts.verdict) ? kForeignShim : kOwnShim);
         out += "[plan]\n";
         out += line("ceiling", plan.ceiling);
         out += line("threadgroup_memory", plan.threadgroup_memory.value);

@@ -22,8 +22,13 @@ namespace metalrun::launch {
 [[nodiscard]] std::optional<std::string> find_state_folder(std::span<const std::string> environment,
                                                            std::string_view user_cache_folder);
 
+/// Why the folder is not used, in words; nothing if it is: a folder (not a link) of this user that
+/// no one else may write.
+[[nodiscard]] std::optional<std::string_view> find_folder_fault(const FileStatus& status,
+                                                                std::uint32_t user);
+
 /// Makes the folder with mode 0700 if it is not there (and, for the last choice, the folders above
-/// it), and checks by lstat that it is a folder of this user that no one else may write.
+/// it), and checks it by lstat (find_folder_fault).
 [[nodiscard]] bool ensure_state_folder(System& system, const std::string& folder);
 
 struct ReceiptFacts {

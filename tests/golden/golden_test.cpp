@@ -183,6 +183,15 @@ const std::vector<Case> kCases{
     {"profile-verb-missing", {"profile"}},
     {"profile-verb-unknown", {"profile", "shwo"}},
 
+    {"status-help", {"status", "--help"}},
+    {"status-no-folder", {"status"}},
+    {"status-absent-folder", {"status"}, {"METALRUN_STATE_DIR=$TMP/absent"}},
+    {"status-absent-process", {"status", "1"}, {"METALRUN_STATE_DIR=$TMP/absent"}},
+    {"status-foreign-folder", {"status"}, {"METALRUN_STATE_DIR=$TMP/open"}},
+    {"status-linked-folder", {"status"}, {"METALRUN_STATE_DIR=$TMP/link"}},
+    {"status-not-a-number", {"status", "llama-server"}},
+    {"status-two-numbers", {"status", "1", "2"}},
+
     {"check-help", {"check", "--help"}},
     {"check-nothing", {"check"}},
     {"check-facts-missing", {"check", "--host-facts", "$TMP/absent.toml", "$TARGETS/show"}},
@@ -304,6 +313,7 @@ void make_files(const TempFolder& folder) {
     folder.write("facts.toml", "chipp = \"Apple M1\"\n");
     folder.write("no-schema.toml", "[metal]\napple_family = \"apple7\"\n");
     chmod((folder / "open").c_str(), 0777);
+    folder.make_link(folder / "folder", "link");
     if (geteuid() == 0) {
         const auto set_id = folder.copy(target("show"), "set-id");
         constexpr uid_t kOtherUser = 65534;
