@@ -56,7 +56,7 @@ bool runs_another_slice(const target::Image& image, const launch::Plan& plan) {
 // merely prefers it then takes the thin one, and its children run stock.
 std::string choose_library(const Session& session, HostFacts::Kernel kernel,
                            const launch::Plan& plan, bool needs_universal) {
-    std::string thin = session.installed_shim(kernel, Library::thin);
+    const std::string thin = session.installed_shim(kernel, Library::thin);
     std::string universal = session.installed_shim(kernel, Library::universal);
     if (thin == universal || needs_universal) {
         return universal;

@@ -244,7 +244,9 @@ TEST_SUITE("exec.children") {
         const auto noop = programs().targets + "/libnoop.so";
         auto command = metalrun_command(
             {"--anywhere", "--children", "stock", "--", "/bin/cat", "/proc/self/environ"});
+        const auto base = base_environment(); // PATH, and what a sanitizer needs
         command.environment = odd_environment(noop);
+        command.environment.insert(command.environment.end(), base.begin() + 1, base.end());
         command.environment.push_back("METALRUN_STATE_DIR=" + (folder / "state"));
         const auto outcome = run(command);
         REQUIRE(outcome.status() == 0);

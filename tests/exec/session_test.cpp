@@ -202,6 +202,11 @@ TEST_SUITE("exec.session") {
             CHECK(is_refused(shown));
             CHECK(contains(shown.outcome.err, "'--children inherit' on the command line"));
         }
+        for (const auto* name : {"su", "login"}) { // they start one
+            const auto shown = start_shell(folder, {}, make_shell(folder, name), {"-"});
+            CHECK_FALSE(shown.report);
+            CHECK(shown.outcome.status() == 126);
+        }
         CHECK(is_refused(start_shell(folder, {"--argv0", "-zsh"}, make_shell(folder, "zsh"), {})));
         CHECK(is_refused(start_shell(folder, {"--argv0", "-zsh"}, target("show"), {})));
     }
