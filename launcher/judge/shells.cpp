@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
 
@@ -77,9 +76,9 @@ enum class Meaning : std::uint8_t { commands, option, option_with_value };
 
 Meaning meaning_in_powershell(std::string_view argument) {
     std::string word(argument.substr(argument.starts_with("--") ? 2 : 1));
-    std::ranges::transform(word, word.begin(), [](unsigned char letter) {
-        return static_cast<char>(std::tolower(letter));
-    });
+    for (char& letter : word) { // whatever the locale
+        letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
+    }
     if (shortens_one(kPowerCommands, word)) {
         return Meaning::commands;
     }
