@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/check_target.hpp"
 
+#include "commands/entry.hpp"
 #include "commands/prepare.hpp"
 #include "commands/verify.hpp"
 #include "macho/format.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace metalrun::commands {
@@ -69,7 +71,7 @@ const macho::SliceFacts* running_slice_of(const target::Image& image, const laun
 
 Checker::Checker(const Session& session, const cli::Request& request, HostFacts macos,
                  profile::TrustedFolders& trust, profile::Catalogue& catalogue,
-                 std::optional<profile::Profile> named)
+                 std::optional<profile::Chosen> named)
     : session_(session), request_(request), macos_(std::move(macos)), trust_(trust),
       catalogue_(catalogue), named_(std::move(named)), search_(search_path(session, request)) {
     if (macos_.source == HostFacts::Source::assumed) {
@@ -113,15 +115,60 @@ std::string Checker::read_all(target::Image& image, const launch::Plan& plan) {
     return runs ? running->name : std::string{};
 }
 
+// A program of another machine that is named without a slash is in a PATH that is not known here.
+target::Chain Checker::follow(const std::string& program, const target::SearchPath& search) {
+    if (program.find('/') != std::string::npos) {
+        return target::inspect(session_.system, program, search);
+    }
+    if (!search.elsewhere) {
+        return target::resolve(session_.system, program, search);
+    }
+    target::Chain chain{.typed = program, .path = program, .names = {program}};
+    chain.links.push_back({.path = program, .status = {}});
+    chain.image = target::Image{.path = program, .status = {}, .content = {}, .elsewhere = true};
+    return chain;
+}
+
+Checker::Subject Checker::find_subject(const std::string& path) {
+    Subject subject{.chain = target::inspect(session_.system, path, search_),
+                    .request = request_,
+                    .named = named_};
+    subject.request.operands = {path};
+    auto found = find_launcher_script(session_, subject.chain, search_, catalogue_);
+    if (!found) {
+        subject.chain.image.reset();
+        subject.chain.problem = std::move(found.error());
+    }
+    std::optional<LauncherScript> entered =
+        found ? std::move(*found) : std::optional<LauncherScript>();
+    if (!entered) {
+        return subject;
+    }
+    LauncherScript script = std::move(*entered);
+    subject.request = enter(script, std::move(subject.request));
+    target::SearchPath search = search_;
+    search.skip = {session_.executable_status, script.script.status};
+    target::Chain chain = follow(subject.request.operands.front(), search);
+    if (auto another = find_launcher_script(session_, chain, search, catalogue_);
+        !another || *another) {
+        chain.problem = script_in_script(chain.links.front());
+        chain.image.reset();
+    }
+    chain.typed = path;
+    chain.links.insert(chain.links.begin(), script.script);
+    subject.chain = std::move(chain);
+    subject.named = profile_of(std::move(script), std::move(subject.named));
+    return subject;
+}
+
 Result<report::CheckedTarget> Checker::check(const std::string& path) {
-    report::CheckedTarget target{.chain = target::inspect(session_.system, path, search_)};
+    auto [chain, request, named] = find_subject(path);
+    report::CheckedTarget target{.chain = std::move(chain)};
     std::optional<target::Image>& image = target.chain.image;
     const bool is_elf = image && image->content.is_elf();
     const HostFacts& host = is_elf ? session_.host : macos_;
-    cli::Request request = request_;
     request.policy.anywhere = request.policy.anywhere || is_elf;
-    request.operands = {path};
-    const auto chosen = choose_profile(named_, request, target.chain, catalogue_);
+    const auto chosen = choose_profile(named, request, target.chain, catalogue_);
     if (!chosen) {
         return fail(chosen.error());
     }
@@ -136,6 +183,10 @@ Result<report::CheckedTarget> Checker::check(const std::string& path) {
         target.running_slice = read_all(*image, *plan);
     }
     judge::Question question{.chain = target.chain, .host = host, .plan = *plan};
+    question.arguments = std::span(request.operands).subspan(1);
+    if (const auto& argv0 = request.argv0) {
+        question.argv0 = *argv0;
+    }
     if (judge::needs_shim(question)) {
         question.shim = &shim_for(*plan, is_elf);
         target.library = question.shim->path;
@@ -143,6 +194,7 @@ Result<report::CheckedTarget> Checker::check(const std::string& path) {
     target.verdict = judge::judge(question);
     target.children = judge::children_inherit(question) ? "inherit" : "stock";
     target.profile = plan->profile;
+    target.choice = plan->choice;
     return target;
 }
 

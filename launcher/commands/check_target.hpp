@@ -22,7 +22,7 @@ public:
     /// programs are judged by. The references outlive the checker.
     Checker(const Session& session, const cli::Request& request, HostFacts macos,
             profile::TrustedFolders& trust, profile::Catalogue& catalogue,
-            std::optional<profile::Profile> named);
+            std::optional<profile::Chosen> named);
 
     /// A damaged or missing file is a verdict. Errors: a profile or an option that cannot be used.
     [[nodiscard]] Result<report::CheckedTarget> check(const std::string& path);
@@ -33,6 +33,15 @@ public:
 
 private:
     void assume(std::string sentence);
+    /// What starting `path` would start: for a launcher script its target.
+    struct Subject {
+        target::Chain chain;
+        cli::Request request;
+        std::optional<profile::Chosen> named;
+    };
+    [[nodiscard]] Subject find_subject(const std::string& path);
+    [[nodiscard]] target::Chain follow(const std::string& program,
+                                       const target::SearchPath& search);
     /// Reads what a start leaves unread, and hashes pages. The name of the slice that runs, or
     /// none.
     [[nodiscard]] std::string read_all(target::Image& image, const launch::Plan& plan);
@@ -44,7 +53,7 @@ private:
     HostFacts macos_;
     profile::TrustedFolders& trust_;
     profile::Catalogue& catalogue_;
-    std::optional<profile::Profile> named_;
+    std::optional<profile::Chosen> named_;
     target::SearchPath search_;
     std::vector<std::string> assumptions_;
     std::map<std::pair<std::string, bool>, judge::ShimFacts> shims_; ///< by path and digest

@@ -2,7 +2,8 @@
 #include "commands/entry.hpp"
 
 #include "launch/environment.hpp"
-#include "target/chain.hpp"
+#include "report/text.hpp"
+#include "target/problem.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -10,29 +11,47 @@
 
 namespace metalrun::commands {
 
+namespace {
+
+bool is_link_to_itself(const Session& session, const std::string& path) {
+    const auto itself = session.system.lstat(path);
+    if (!itself || itself->kind != FileKind::symbolic_link) {
+        return false;
+    }
+    const auto behind = session.system.stat(path);
+    return behind && behind->device == session.executable_status.device &&
+           behind->inode == session.executable_status.inode;
+}
+
+// Whoever started us need not have taken the first one: launchd names the file and argv[0] apart.
+// Here an empty entry is the current directory, as it is for the shell that found us by it.
+bool has_link_in_path(const Session& session, const std::string& name) {
+    const auto path = launch::find_variable(session.environment, "PATH");
+    const std::string list = path ? std::string(*path) : session.system.default_search_path();
+    std::string_view rest = list;
+    while (true) {
+        const std::size_t colon = rest.find(':');
+        const std::string_view folder = rest.substr(0, colon);
+        if (is_link_to_itself(session, text::concat(folder.empty() ? "." : folder, "/", name))) {
+            return true;
+        }
+        if (colon == std::string_view::npos) {
+            return false;
+        }
+        rest.remove_prefix(colon + 1);
+    }
+}
+
+} // namespace
+
 std::optional<cli::Request> masquerade(const Session& session,
                                        const std::vector<std::string>& argv) {
     const std::string name = argv.empty() ? std::string{} : target::base_name(argv.front());
     if (name.empty() || name == "metalrun" || name == target::base_name(session.executable)) {
         return std::nullopt;
     }
-    std::string link = argv.front();
-    if (link.find('/') == std::string::npos) {
-        const auto path = launch::find_variable(session.environment, "PATH");
-        const auto candidates = target::find_candidates(
-            session.system, link,
-            {.path = path ? std::string(*path) : session.system.default_search_path()});
-        if (candidates.empty()) {
-            return std::nullopt;
-        }
-        link = candidates.back().path;
-    }
-    const auto itself = session.system.lstat(link);
-    const auto behind = session.system.stat(link);
-    const bool is_link = itself && itself->kind == FileKind::symbolic_link && behind &&
-                         behind->device == session.executable_status.device &&
-                         behind->inode == session.executable_status.inode;
-    if (!is_link) {
+    const bool is_path = argv.front().find('/') != std::string::npos;
+    if (is_path ? !is_link_to_itself(session, argv.front()) : !has_link_in_path(session, name)) {
         return std::nullopt;
     }
     cli::Request request;
@@ -72,6 +91,80 @@ std::vector<std::string> split_interpreter_arguments(const Session& session,
     argv.erase(argv.begin() + 1);
     argv.insert(argv.begin() + 1, words.begin(), words.end());
     return argv;
+}
+
+namespace {
+
+judge::Finding not_a_launcher_script(const target::Link& script, std::string why,
+                                     std::string help) {
+    return target::problem(
+        judge::FindingId::not_a_program,
+        text::format("{} names metalrun as its interpreter, but is no launcher script",
+                     text::quote(script.path)),
+        {std::move(why)},
+        help.empty() ? "a launcher script is a profile with a target.program; 'metalrun profile "
+                       "lint' checks one"
+                     : std::move(help));
+}
+
+// On a Mac that is judged from elsewhere, the file behind the name metalrun cannot be looked at.
+const target::Link* find_way_back_elsewhere(const target::Chain& chain) {
+    const bool leads = chain.image && chain.image->elsewhere && chain.links.size() > 1 &&
+                       target::base_name(chain.image->path) == "metalrun";
+    const target::Link* script = leads ? &chain.links[chain.links.size() - 2] : nullptr;
+    return script != nullptr && script->kind == target::LinkKind::script ? script : nullptr;
+}
+
+} // namespace
+
+std::expected<std::optional<LauncherScript>, judge::Finding>
+find_launcher_script(const Session& session, const target::Chain& chain,
+                     const target::SearchPath& search, profile::Catalogue& catalogue) {
+    const target::Link* script =
+        search.elsewhere
+            ? find_way_back_elsewhere(chain)
+            : target::find_way_back(session.system, chain, session.executable_status, search);
+    if (script == nullptr) {
+        return std::nullopt;
+    }
+    // A name without a slash would be that of a profile.
+    const bool is_bare = script->path.find('/') == std::string::npos;
+    auto loaded = catalogue.load(is_bare ? "./" + script->path : script->path);
+    if (!loaded) {
+        return std::unexpected(not_a_launcher_script(*script, std::move(loaded.error().message),
+                                                     std::move(loaded.error().help)));
+    }
+    if (!loaded->target.value_or(profile::Target{}).program) {
+        return std::unexpected(
+            not_a_launcher_script(*script, "the profile has no target.program", {}));
+    }
+    return LauncherScript{.script = *script, .profile = std::move(*loaded)};
+}
+
+judge::Finding script_in_script(const target::Link& script) {
+    return not_a_launcher_script(script, "it is the target of another launcher script",
+                                 "name the program itself as the target of the first one");
+}
+
+cli::Request enter(const LauncherScript& script, cli::Request request) {
+    const profile::Target target = script.profile.target.value_or(profile::Target{});
+    std::vector<std::string> operands{target.program.value_or(std::string{})};
+    operands.insert(operands.end(), target.arguments.begin(), target.arguments.end());
+    operands.insert(operands.end(), request.operands.begin() + 1, request.operands.end());
+    request.operands = std::move(operands);
+    request.argv0 = request.argv0 ? request.argv0 : target.argv0;
+    request.chdir = request.chdir ? request.chdir : target.directory;
+    return request;
+}
+
+std::optional<profile::Chosen> profile_of(LauncherScript script,
+                                          std::optional<profile::Chosen> named) {
+    if (named && named->choice.by == profile::Choice::By::option) {
+        return named;
+    }
+    return profile::Chosen{
+        .profile = std::move(script.profile),
+        .choice = {.by = profile::Choice::By::script, .subject = script.script.path}};
 }
 
 } // namespace metalrun::commands

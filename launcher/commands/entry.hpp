@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// The two ways to be started that argv does not say plainly: through a link that bears the target's
-// name, and by the `#!` line of a script.
+// What argv does not say plainly: a link that bears the target's name, the `#!` line of a script,
+// and a target that is a launcher script.
 #pragma once
 
 #include "cli/command_line.hpp"
 #include "commands/session.hpp"
 #include "target/chain.hpp"
 
+#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,5 +28,29 @@ namespace metalrun::commands {
 /// that of the script argv[2], its words take its place, as macOS does it. Else argv as it is.
 [[nodiscard]] std::vector<std::string> split_interpreter_arguments(const Session& session,
                                                                    std::vector<std::string> argv);
+
+/// A script whose `#!` line leads to metalrun, and the profile that it is.
+struct LauncherScript {
+    target::Link script;
+    profile::Profile profile; ///< with a target.program
+};
+
+/// The launcher script that `chain` goes through, or nothing if it does not lead back to metalrun.
+/// The error is a finding of Step::launch: it does, but is no profile with a target.program.
+[[nodiscard]] std::expected<std::optional<LauncherScript>, judge::Finding>
+find_launcher_script(const Session& session, const target::Chain& chain,
+                     const target::SearchPath& search, profile::Catalogue& catalogue);
+
+/// Why a launcher script is not entered from another one.
+[[nodiscard]] judge::Finding script_in_script(const target::Link& script);
+
+/// The request to start what the script names: its target and arguments in place of the script, and
+/// argv0 and the folder unless the command line gives others.
+[[nodiscard]] cli::Request enter(const LauncherScript& script, cli::Request request);
+
+/// The profile that a start through the script has: `named` if it comes from the command line, else
+/// the script itself.
+[[nodiscard]] std::optional<profile::Chosen> profile_of(LauncherScript script,
+                                                        std::optional<profile::Chosen> named);
 
 } // namespace metalrun::commands

@@ -5,9 +5,9 @@
 
 namespace metalrun::commands {
 
-Result<profile::Profile> choose_profile(const std::optional<profile::Profile>& named,
-                                        const cli::Request& request, const target::Chain& chain,
-                                        profile::Catalogue& catalogue) {
+Result<profile::Chosen> choose_profile(const std::optional<profile::Chosen>& named,
+                                       const cli::Request& request, const target::Chain& chain,
+                                       profile::Catalogue& catalogue) {
     if (named) {
         return *named;
     }
@@ -21,10 +21,19 @@ Result<profile::Profile> choose_profile(const std::optional<profile::Profile>& n
     if (!match) {
         return fail(std::move(match.error()));
     }
-    if (std::optional<profile::Profile>& found = *match; found) {
-        return std::move(*found);
+    return named_or(std::move(*match), "default", catalogue);
+}
+
+Result<profile::Chosen> named_or(std::optional<profile::Chosen> named, const std::string& name,
+                                 profile::Catalogue& catalogue) {
+    if (named) {
+        return std::move(*named);
     }
-    return catalogue.load("default");
+    Result<profile::Profile> fallback = catalogue.load(name);
+    if (!fallback) {
+        return fail(std::move(fallback.error()));
+    }
+    return profile::Chosen{.profile = std::move(*fallback), .choice = {}};
 }
 
 Result<void> resolve_shim_option(System& system, cli::Request& request) {
@@ -69,11 +78,14 @@ std::string choose_library(const Session& session, HostFacts::Kernel kernel,
 
 } // namespace
 
-Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,
+Result<launch::Plan> make_plan(const Session& session, const profile::Chosen& chosen,
                                const cli::Request& request, const HostFacts& host,
                                const std::optional<target::Image>& image) {
-    auto plan = launch::make_plan(chosen, request, host,
+    auto plan = launch::make_plan(chosen.profile, request, host,
                                   session.installed_shim(host.kernel, Library::thin));
+    if (plan) {
+        plan->choice = chosen.choice;
+    }
     if (plan && plan->shim.origin == launch::kBuiltInDefault) {
         const bool needs_universal = plan->children.value == profile::Children::inherit ||
                                      (image && runs_another_slice(*image, *plan));

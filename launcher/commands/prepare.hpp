@@ -12,10 +12,15 @@ namespace metalrun::commands {
 
 /// `named` (by --profile or $METALRUN_PROFILE), else the profile whose [match] fits the chain and
 /// the target's arguments, else `default`.
-[[nodiscard]] Result<profile::Profile> choose_profile(const std::optional<profile::Profile>& named,
-                                                      const cli::Request& request,
-                                                      const target::Chain& chain,
-                                                      profile::Catalogue& catalogue);
+[[nodiscard]] Result<profile::Chosen> choose_profile(const std::optional<profile::Chosen>& named,
+                                                     const cli::Request& request,
+                                                     const target::Chain& chain,
+                                                     profile::Catalogue& catalogue);
+
+/// `named`, else the profile NAME. For a command that starts no target of the user's.
+[[nodiscard]] Result<profile::Chosen> named_or(std::optional<profile::Chosen> named,
+                                               const std::string& name,
+                                               profile::Catalogue& catalogue);
 
 /// Makes --shim absolute, before the current directory changes.
 [[nodiscard]] Result<void> resolve_shim_option(System& system, cli::Request& request);
@@ -23,7 +28,7 @@ namespace metalrun::commands {
 /// The plan, with the installed library that fits: on macOS the universal one where children get
 /// it, so that no child of another architecture is ended, and where the slice of `image` that is
 /// started is no arm64 one.
-[[nodiscard]] Result<launch::Plan> make_plan(const Session& session, const profile::Profile& chosen,
+[[nodiscard]] Result<launch::Plan> make_plan(const Session& session, const profile::Chosen& chosen,
                                              const cli::Request& request, const HostFacts& host,
                                              const std::optional<target::Image>& image);
 

@@ -115,11 +115,9 @@ Result<Prepared> prepare(const Session& session, cli::Request request) {
     if (!named) {
         return fail(std::move(named.error()));
     }
-    std::optional<profile::Profile>& explicit_profile = *named;
-    auto chosen = explicit_profile ? Result<profile::Profile>(std::move(*explicit_profile))
-                                   : catalogue.load("llama.cpp");
+    const auto chosen = named_or(std::move(*named), "llama.cpp", catalogue);
     if (!chosen) {
-        return fail(std::move(chosen.error()));
+        return fail(chosen.error());
     }
     if (auto resolved = resolve_shim_option(session.system, request); !resolved) {
         return fail(std::move(resolved.error()));

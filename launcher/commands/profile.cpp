@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/profile.hpp"
 
+#include "commands/check_facts.hpp"
 #include "commands/prepare.hpp"
 #include "profile/lint.hpp"
 #include "profile/values.hpp"
@@ -79,15 +80,18 @@ Result<ExitStatus> show(const Session& session, const cli::Request& request, Cat
     if (!named) {
         return fail(std::move(named.error()));
     }
-    std::optional<profile::Profile>& explicit_profile = *named;
-    auto chosen = explicit_profile ? Result<profile::Profile>(std::move(*explicit_profile))
-                                   : catalogue.load("default");
+    const auto chosen = named_or(std::move(*named), "default", catalogue);
     if (!chosen) {
-        return fail(std::move(chosen.error()));
+        return fail(chosen.error());
     }
-    auto plan = make_plan(session, *chosen, asked, session.host, std::nullopt);
+    const auto host =
+        request.host_facts ? facts_for_check(session, request) : Result<HostFacts>(session.host);
+    if (!host) {
+        return fail(host.error());
+    }
+    const auto plan = make_plan(session, *chosen, asked, *host, std::nullopt);
     if (!plan) {
-        return fail(std::move(plan.error()));
+        return fail(plan.error());
     }
     session.print(request.json ? report::render_values_json(*plan) : report::render_values(*plan));
     return ExitStatus::success;

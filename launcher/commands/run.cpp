@@ -24,9 +24,9 @@ namespace {
 struct Start {
     const Session& session;
     cli::Request request;
-    std::vector<FileStatus> skip = {};     ///< files that the search for the target passes over
-    std::string working_directory;         ///< before -C; empty if it cannot be told
-    std::optional<profile::Profile> named; ///< by --profile or $METALRUN_PROFILE
+    std::vector<FileStatus> skip = {};    ///< files that the search for the target passes over
+    std::string working_directory;        ///< before -C; empty if it cannot be told
+    std::optional<profile::Chosen> named; ///< not by a [match]
 };
 
 std::string error_text(int number) {
@@ -55,7 +55,7 @@ std::optional<std::string> variable_of(const Start& start, const std::string& na
         return last->value;
     }
     if (start.named) {
-        const profile::Environment& named = start.named->environment;
+        const profile::Environment& named = start.named->profile.environment;
         if (const auto set = std::ranges::find(named.set.rbegin(), named.set.rend(), name,
                                                [](const auto& entry) { return entry.first; });
             set != named.set.rend()) {
@@ -256,48 +256,13 @@ struct Rooms {
     profile::Catalogue& catalogue;
 };
 
-Error not_a_launcher_script(const target::Link& script, const Error& why) {
-    return {.code = Errc::refused,
-            .message =
-                text::format("{} names metalrun as its interpreter, but is no launcher script",
-                             text::quote(script.path)),
-            .notes = {why.message},
-            .help = why.help.empty() ? "a launcher script is a profile with a [target]" : why.help};
-}
-
-// The target of a launcher script takes the script's place; its profile is the start's, unless the
-// command line names another.
-Result<void> enter_launcher_script(Start& start, const target::Link& script,
-                                   profile::Catalogue& catalogue) {
-    auto loaded = catalogue.load(script.path.find('/') == std::string::npos ? "./" + script.path
-                                                                            : script.path);
-    if (!loaded) {
-        return fail(not_a_launcher_script(script, loaded.error()));
-    }
-    const profile::Target target = loaded->target.value_or(profile::Target{});
-    if (!target.program) {
-        return fail(
-            not_a_launcher_script(script, {.message = "the profile has no target.program"}));
-    }
-    std::vector<std::string> operands{*target.program};
-    operands.insert(operands.end(), target.arguments.begin(), target.arguments.end());
-    operands.insert(operands.end(), start.request.operands.begin() + 1,
-                    start.request.operands.end());
-    start.request.operands = std::move(operands);
-    if (!start.request.argv0) {
-        start.request.argv0 = target.argv0;
-    }
-    if (target.directory && !start.request.chdir) {
-        start.request.chdir = target.directory;
-        if (auto changed = change_directory(start); !changed) {
-            return changed;
-        }
-    }
-    start.skip = {start.session.executable_status, script.status};
-    if (!start.request.policy.profile) {
-        start.named = std::move(*loaded);
-    }
-    return {};
+// The target of a launcher script takes the script's place, in its folder.
+Result<void> enter_script(Start& start, LauncherScript script) {
+    const bool had_folder = start.request.chdir.has_value();
+    start.request = enter(script, std::move(start.request));
+    start.skip = {start.session.executable_status, script.script.status};
+    start.named = profile_of(std::move(script), std::move(start.named));
+    return had_folder ? Result<void>{} : change_directory(start);
 }
 
 // A link to metalrun that bears another name is passed over: with the options at hand, its way is
@@ -317,19 +282,25 @@ target::Chain resolve_target(Start& start) {
 // The chain to the image; a launcher script on the way is entered once.
 Result<target::Chain> find_target(Start& start, profile::Catalogue& catalogue) {
     System& system = start.session.system;
-    const FileStatus& own = start.session.executable_status;
     target::Chain chain = resolve_target(start);
-    const target::Link* script = target::find_way_back(system, chain, own, search_path(start));
-    if (script == nullptr) {
+    auto script = find_launcher_script(start.session, chain, search_path(start), catalogue);
+    if (!script) {
+        chain.image.reset();
+        chain.problem = std::move(script.error());
+    }
+    std::optional<LauncherScript> found =
+        script ? std::move(*script) : std::optional<LauncherScript>();
+    if (!found) {
         return chain;
     }
-    if (auto entered = enter_launcher_script(start, *script, catalogue); !entered) {
+    if (auto entered = enter_script(start, std::move(*found)); !entered) {
         return fail(std::move(entered.error()));
     }
     chain = resolve_target(start); // the script's profile may change PATH
-    script = target::find_way_back(system, chain, own, search_path(start));
-    if (script != nullptr) {
-        return fail(not_a_launcher_script(*script, {.message = "it is the target of another one"}));
+    if (const target::Link* another = target::find_way_back(
+            system, chain, start.session.executable_status, search_path(start))) {
+        chain.problem = script_in_script(*another);
+        chain.image.reset();
     }
     return chain;
 }

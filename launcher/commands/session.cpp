@@ -79,9 +79,9 @@ Result<Session> open_session(System& system, std::vector<std::string> environmen
     return session;
 }
 
-Result<std::optional<profile::Profile>> load_explicit_profile(const Session& session,
-                                                              const cli::Request& request,
-                                                              profile::Catalogue& catalogue) {
+Result<std::optional<profile::Chosen>> load_explicit_profile(const Session& session,
+                                                             const cli::Request& request,
+                                                             profile::Catalogue& catalogue) {
     std::optional<std::string> named = request.policy.profile;
     if (!named) {
         if (const auto value = launch::find_variable(session.environment, "METALRUN_PROFILE");
@@ -99,7 +99,9 @@ Result<std::optional<profile::Profile>> load_explicit_profile(const Session& ses
         }
         return fail(std::move(loaded.error()));
     }
-    return std::optional(std::move(*loaded));
+    const auto by =
+        request.policy.profile ? profile::Choice::By::option : profile::Choice::By::variable;
+    return profile::Chosen{.profile = std::move(*loaded), .choice = {.by = by}};
 }
 
 Result<std::string> make_absolute(System& system, const std::string& path) {

@@ -52,7 +52,7 @@ struct Session {
 [[nodiscard]] Result<Session> open_session(System& system, std::vector<std::string> environment);
 
 /// The profile named by --profile or $METALRUN_PROFILE, or nothing if neither is given.
-[[nodiscard]] Result<std::optional<profile::Profile>>
+[[nodiscard]] Result<std::optional<profile::Chosen>>
 load_explicit_profile(const Session& session, const cli::Request& request,
                       profile::Catalogue& catalogue);
 

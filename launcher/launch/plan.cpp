@@ -18,6 +18,23 @@ using profile::Limit;
 
 constexpr std::uint16_t kFamilyOfEveryMac = 1007;
 
+std::optional<std::uint16_t> find_chip(std::string_view brand) {
+    static constexpr std::array<std::pair<std::string_view, std::uint16_t>, 5> kChips{
+        {{"M1", 1007}, {"M2", 1008}, {"M3", 1009}, {"M4", 1009}, {"M5", 1010}}};
+    constexpr std::string_view kMaker = "Apple ";
+    if (!brand.starts_with(kMaker)) {
+        return std::nullopt;
+    }
+    brand.remove_prefix(kMaker.size());
+    const std::string_view chip = brand.substr(0, brand.find(' '));
+    for (const auto& [name, family] : kChips) {
+        if (chip == name) {
+            return family;
+        }
+    }
+    return std::nullopt;
+}
+
 // The command line's value, else the profile's, else the built-in default.
 template <class T>
 Effective<T> choose(const std::optional<T>& asked, const std::optional<T>& written,
@@ -35,8 +52,8 @@ Effective<std::uint64_t> bytes_of(const Effective<Limit>& limit) {
     return {limit.value.bytes, limit.origin};
 }
 
-void set_ceiling(Plan& plan, const HostFacts& host) {
-    const std::uint16_t host_family = family_of_chip(host.chip);
+void set_ceiling(Plan& plan) {
+    const std::uint16_t host_family = plan.host.family;
     switch (plan.family.value.kind) {
     case Family::Kind::stock:
         return;
@@ -52,7 +69,7 @@ void set_ceiling(Plan& plan, const HostFacts& host) {
     }
     // A number on the command line is the user's own word; a profile's is a default for many hosts.
     if (plan.family_asked) {
-        plan.above_host = !host.chip.empty();
+        plan.above_host = !plan.host.chip.empty();
     } else if (plan.never_above_host.value) {
         plan.lowered_from = plan.ceiling;
         plan.ceiling = host_family;
@@ -71,10 +88,12 @@ void add_environment(Plan& plan, const profile::Environment& environment,
 
 void add_quirks(Plan& plan, const profile::Profile& chosen, const HostFacts& host) {
     for (const profile::Quirk& quirk : chosen.quirks) {
-        if (!profile::covers_os(quirk.guest_os, host.os).value_or(false)) {
+        const bool applies = profile::covers_os(quirk.guest_os, host.os).value_or(false);
+        (applies ? plan.quirks : plan.skipped_quirks)
+            .push_back({quirk.guest_os, quirk.level, text::escape(quirk.note)});
+        if (!applies) {
             continue;
         }
-        plan.quirks.push_back({quirk.guest_os, quirk.level, text::escape(quirk.note)});
         for (const auto& [name, value] : quirk.set) {
             plan.environment.push_back(
                 {name, value, text::format("quirk for guest OS {}", quirk.guest_os)});
@@ -114,20 +133,11 @@ std::string digest_for(const profile::Shim& shim, const std::string& architectur
 } // namespace
 
 std::uint16_t family_of_chip(const std::string& brand) {
-    static constexpr std::array<std::pair<std::string_view, std::uint16_t>, 5> kChips{
-        {{"M1", 1007}, {"M2", 1008}, {"M3", 1009}, {"M4", 1009}, {"M5", 1010}}};
-    constexpr std::string_view kMaker = "Apple ";
-    if (!brand.starts_with(kMaker)) {
-        return kFamilyOfEveryMac;
-    }
-    const std::string_view rest = std::string_view(brand).substr(kMaker.size());
-    const std::string_view chip = rest.substr(0, rest.find(' '));
-    for (const auto& [name, family] : kChips) {
-        if (chip == name) {
-            return family;
-        }
-    }
-    return kFamilyOfEveryMac;
+    return find_chip(brand).value_or(kFamilyOfEveryMac);
+}
+
+bool is_known_chip(const std::string& brand) {
+    return find_chip(brand).has_value();
 }
 
 Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& request,
@@ -135,6 +145,7 @@ Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& reque
     const cli::Policy& asked = request.policy;
     const std::string name = text::concat("profile ", chosen.name);
     Plan plan{.profile = chosen.name, .profile_origin = chosen.origin};
+    plan.host = {.os = host.os, .chip = host.chip, .family = family_of_chip(host.chip)};
     plan.family = choose(asked.family, chosen.metal.apple_family, name, Family{});
     plan.threadgroup_memory =
         bytes_of(choose(asked.threadgroup_memory, chosen.metal.threadgroup_memory, name, Limit{}));
@@ -157,7 +168,7 @@ Result<Plan> make_plan(const profile::Profile& chosen, const cli::Request& reque
     plan.family_asked = asked.family.has_value();
     plan.verify = asked.verify;
     plan.arch = asked.arch;
-    set_ceiling(plan, host);
+    set_ceiling(plan);
     add_environment(plan, chosen.environment, name);
     add_quirks(plan, chosen, host);
     for (const cli::EnvironmentChange& change : request.environment) {

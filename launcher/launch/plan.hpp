@@ -40,9 +40,18 @@ struct AppliedQuirk {
     std::string note;
 };
 
+/// What of the host decides: seen, and made of it.
+struct HostSeen {
+    std::string os;           ///< version; empty: unknown
+    std::string chip;         ///< brand; empty: unknown
+    std::uint16_t family = 0; ///< of the chip (family_of_chip)
+};
+
 struct Plan {
-    std::string profile;               ///< name
-    std::string profile_origin;        ///< file, or "built-in"
+    std::string profile;        ///< name
+    std::string profile_origin; ///< file, or "built-in"
+    profile::Choice choice;     ///< why this profile
+    HostSeen host;
     Effective<profile::Family> family; ///< as asked
     std::uint16_t ceiling = 0;         ///< what the shim gets: 1001…1010, or 0 for stock
     std::uint16_t lowered_from = 0;    ///< the ceiling asked for, if the host's family is lower
@@ -65,11 +74,15 @@ struct Plan {
     std::optional<cli::Arch> arch; ///< --arch
     std::vector<Change> environment;
     std::vector<AppliedQuirk> quirks;
+    std::vector<AppliedQuirk> skipped_quirks; ///< for other guests, or this one's OS is unknown
 };
 
 /// The Apple family of a host chip by its brand string ("Apple M2 Pro (Virtual)"): M1 1007, M2
 /// 1008, M3 and M4 1009, M5 1010; anything else 1007, the lowest that every M-series chip has.
 [[nodiscard]] std::uint16_t family_of_chip(const std::string& brand);
+
+/// True if the brand string is one that family_of_chip() knows.
+[[nodiscard]] bool is_known_chip(const std::string& brand);
 
 /// Folds the parts. `installed_shim` is used when neither the command line nor the profile names a
 /// library. Errors: Errc::usage or Errc::profile for values that contradict each other or the host.

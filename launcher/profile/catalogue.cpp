@@ -6,6 +6,7 @@
 
 #include "profile/document.hpp"
 #include "profile/loader.hpp"
+#include "profile/match.hpp"
 #include "report/text.hpp"
 
 #include <algorithm>
@@ -13,8 +14,6 @@
 #include <cstring>
 #include <map>
 #include <utility>
-
-#include <fnmatch.h>
 
 namespace metalrun::profile {
 
@@ -191,128 +190,6 @@ std::unexpected<Error> unknown_name(System& system, const Places& places, const 
 
 // --- matching -----------------------------------------------------------------------------------
 
-constexpr std::size_t kMostLeadingArguments = 8;
-
-/// The first argument, the first two, … as prefixes of one text.
-struct LeadingRuns {
-    std::string text;
-    std::vector<std::size_t> ends;
-};
-
-LeadingRuns leading_runs(std::string_view program, std::span<const std::string> arguments) {
-    LeadingRuns runs;
-    runs.text = program;
-    for (const std::string& argument :
-         arguments.first(std::min(arguments.size(), kMostLeadingArguments))) {
-        runs.text += runs.text.empty() ? "" : " ";
-        runs.text += argument;
-        runs.ends.push_back(runs.text.size());
-    }
-    return runs;
-}
-
-/// A subject as the patterns are compared with it.
-struct Candidates {
-    const std::vector<std::string>& programs;
-    const std::vector<std::string>& libraries;
-    std::vector<LeadingRuns> arguments;
-};
-
-Candidates candidates_of(const Subject& subject) {
-    Candidates candidates{
-        .programs = subject.program_names, .libraries = subject.libraries, .arguments = {}};
-    if (!subject.arguments.empty()) {
-        candidates.arguments.reserve(1 + subject.program_names.size());
-        candidates.arguments.push_back(leading_runs("", subject.arguments));
-        for (const std::string& program : subject.program_names) {
-            candidates.arguments.push_back(leading_runs(program, subject.arguments));
-        }
-    }
-    return candidates;
-}
-
-// A pattern is never empty (loader.cpp). Most differ in the first letter; most others are a name,
-// or a name with one '*' at its end; fnmatch(3) is for the rest.
-bool fits(std::string_view pattern, std::string_view word) {
-    constexpr std::string_view kSpecialCharacters = "*?[\\";
-    const bool plain_start = kSpecialCharacters.find(pattern.front()) == std::string_view::npos;
-    if (plain_start && (word.empty() || word.front() != pattern.front())) {
-        return false;
-    }
-    const std::size_t special = pattern.find_first_of(kSpecialCharacters);
-    if (special == std::string_view::npos) {
-        return pattern == word;
-    }
-    if (!word.starts_with(pattern.substr(0, special))) {
-        return false;
-    }
-    if (special + 1 == pattern.size() && pattern[special] == '*') {
-        return true;
-    }
-    return ::fnmatch(std::string(pattern).c_str(), std::string(word).c_str(), 0) == 0;
-}
-
-template <class Patterns>
-bool fits_any(const Patterns& patterns, std::span<const std::string> words) {
-    return std::ranges::any_of(patterns, [&](std::string_view pattern) {
-        return std::ranges::any_of(words,
-                                   [&](const std::string& word) { return fits(pattern, word); });
-    });
-}
-
-bool fits_a_run(std::string_view pattern, const LeadingRuns& runs) {
-    return std::ranges::any_of(runs.ends, [&](std::size_t end) {
-        return fits(pattern, std::string_view(runs.text).substr(0, end));
-    });
-}
-
-template <class Patterns>
-bool fits_arguments(const Patterns& patterns, const std::vector<LeadingRuns>& arguments) {
-    return std::ranges::any_of(patterns, [&](std::string_view pattern) {
-        return std::ranges::any_of(
-            arguments, [&](const LeadingRuns& runs) { return fits_a_run(pattern, runs); });
-    });
-}
-
-template <class Patterns> struct Matcher {
-    const Patterns& programs;
-    const Patterns& arguments;
-    const Patterns& libraries;
-    bool is_unsafe;
-};
-
-// 0: does not fit. The more specific kind of pattern counts first, unsafe second.
-template <class Patterns>
-unsigned rank_of(const Matcher<Patterns>& match, const Candidates& candidates) {
-    unsigned kind = 0;
-    if (fits_arguments(match.arguments, candidates.arguments)) {
-        kind = 3;
-    } else if (fits_any(match.libraries, candidates.libraries)) {
-        kind = 2;
-    } else if (fits_any(match.programs, candidates.programs)) {
-        kind = 1;
-    }
-    return kind == 0 ? 0 : 2 * kind + (match.is_unsafe ? 1 : 0);
-}
-
-unsigned rank_of(const Profile& profile, const Candidates& candidates) {
-    return rank_of<std::vector<std::string>>(
-        {.programs = profile.match.programs,
-         .arguments = profile.match.arguments,
-         .libraries = profile.match.libraries,
-         .is_unsafe = profile.workload.status == WorkloadStatus::unsafe},
-        candidates);
-}
-
-unsigned rank_of(const BuiltIn& built_in, const Candidates& candidates) {
-    return rank_of<std::span<const std::string_view>>(
-        {.programs = built_in.match_programs,
-         .arguments = built_in.match_arguments,
-         .libraries = built_in.match_libraries,
-         .is_unsafe = built_in.status == WorkloadStatus::unsafe},
-        candidates);
-}
-
 /// The best match of one place so far.
 struct Best {
     unsigned rank = 0;
@@ -338,6 +215,14 @@ struct Best {
         return true;
     }
 };
+
+std::optional<Chosen> chosen_of(Best best, const Candidates& candidates) {
+    if (!best.profile) {
+        return std::nullopt;
+    }
+    Choice choice = choice_of(*best.profile, candidates);
+    return Chosen{.profile = std::move(*best.profile), .choice = std::move(choice)};
+}
 
 std::unexpected<Error> tie(const Best& best) {
     return fail({.code = Errc::profile,
@@ -435,7 +320,7 @@ Result<Profile> Catalogue::load(const std::string& name_or_file) {
     return unknown_name(system_, places_, name_or_file);
 }
 
-Result<std::optional<Profile>> Catalogue::find_match(const Subject& subject) {
+Result<std::optional<Chosen>> Catalogue::find_match(const Subject& subject) {
     const Candidates candidates = candidates_of(subject);
     for (const std::string& folder : {places_.user, places_.etc}) {
         Best best;
@@ -448,7 +333,7 @@ Result<std::optional<Profile>> Catalogue::find_match(const Subject& subject) {
             return tie(best);
         }
         if (best.profile) {
-            return std::move(best.profile);
+            return chosen_of(std::move(best), candidates);
         }
     }
     Best best;
@@ -466,13 +351,13 @@ Result<std::optional<Profile>> Catalogue::find_match(const Subject& subject) {
         return tie(best);
     }
     if (best.built_in == nullptr) {
-        return std::move(best.profile);
+        return chosen_of(std::move(best), candidates);
     }
     Result<Profile> profile = load_built_in(system_, trust_, places_.share, *best.built_in);
     if (!profile) {
         return fail(std::move(profile.error()));
     }
-    return std::optional(std::move(*profile));
+    return Chosen{.profile = std::move(*profile), .choice = choice_of(*best.built_in, candidates)};
 }
 
 std::vector<Catalogue::Entry> Catalogue::list() {

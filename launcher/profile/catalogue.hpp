@@ -53,6 +53,12 @@ struct Subject {
     std::vector<std::string> libraries;     ///< base names of the libraries the target needs
 };
 
+/// A profile, and why it is this one.
+struct Chosen {
+    Profile profile;
+    Choice choice;
+};
+
 class Catalogue {
 public:
     Catalogue(System& system, Places places, TrustedFolders& trust);
@@ -67,7 +73,7 @@ public:
     /// joined by blanks, each also behind a program's name: "-m mlx_lm*", "ollama serve". For a
     /// built-in profile the built-in [match] decides, then share/NAME.toml is used if it was
     /// changed.
-    [[nodiscard]] Result<std::optional<Profile>> find_match(const Subject& subject);
+    [[nodiscard]] Result<std::optional<Chosen>> find_match(const Subject& subject);
 
     /// Every profile that can be named, with the place that wins; sorted by name. A file that does
     /// not parse appears with its error.

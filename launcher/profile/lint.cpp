@@ -95,7 +95,7 @@ std::optional<ScriptLine> find_script_line(std::string_view text) {
     while (!text.empty()) {
         ++number;
         const std::size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = text.substr(0, end);
+        const std::string_view line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
         const std::size_t begin = std::min(line.find_first_not_of(" \t\r"), line.size());
         const std::string_view content = line.substr(begin);
@@ -292,6 +292,10 @@ Flaw not_loaded(const Error& error, const std::string& path) {
     return flaw;
 }
 
+bool has_program(const std::optional<Target>& target) {
+    return target && target->program;
+}
+
 Flaw without_target(const ScriptLine& line) {
     return {.id = "target-missing",
             .severity = Severity::error,
@@ -360,9 +364,10 @@ std::vector<Flaw> lint_text(std::string_view text, const std::string& path,
     if (is_of_another_language(command)) {
         return flaws;
     }
-    if (const Result<Profile> profile = parse_profile(text, path, folder); !profile) {
+    const Result<Profile> profile = parse_profile(text, path, folder);
+    if (!profile) {
         flaws.push_back(not_loaded(profile.error(), path));
-    } else if (!command.empty() && !(profile->target && profile->target->program)) {
+    } else if (line && !command.empty() && !has_program(profile->target)) {
         flaws.push_back(without_target(*line));
     }
     std::ranges::stable_sort(

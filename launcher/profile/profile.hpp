@@ -131,6 +131,21 @@ struct Profile {
     bool operator==(const Profile&) const = default;
 };
 
+/// Why a start has this profile and no other.
+struct Choice {
+    enum class By : std::uint8_t {
+        option,   ///< --profile
+        variable, ///< METALRUN_PROFILE
+        script,   ///< the target is a launcher script, and this profile is it
+        match,    ///< its [match] fits
+        fallback, ///< nothing else
+    };
+    By by = By::fallback;
+    std::string key = {};     ///< match: "programs", "arguments" or "libraries"
+    std::string pattern = {}; ///< match: the pattern of that key
+    std::string subject = {}; ///< match: the word that fits it; script: its path
+};
+
 /// The highest ceiling a profile may ask for, and the largest threadgroup memory (bytes).
 inline constexpr std::uint16_t kLowestFamily = 1001;
 inline constexpr std::uint16_t kHighestFamily = 1010;

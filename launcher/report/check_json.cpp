@@ -3,6 +3,7 @@
 // Written by hand, like all JSON that metalrun prints: the document is small and its order fixed.
 #include "macho/facts.hpp"
 #include "report/check_report.hpp"
+#include "report/plan_text.hpp"
 #include "report/text.hpp"
 
 #include <span>
@@ -228,6 +229,7 @@ std::string render_target(const CheckedTarget& target) {
         .add("library", string_or_null(target.library))
         .add("children", string(target.children))
         .add("profile", string(target.profile))
+        .add("chosen", render_choice_json(target.choice))
         .add("chain", render_chain(target.chain))
         .add("slices", render_slices(target))
         .add("findings", render_findings(verdict))

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "judge/judge.hpp"
+#include "profile/profile.hpp"
 #include "report/diagnostic.hpp"
 #include "target/walk.hpp"
 
@@ -21,6 +22,7 @@ struct CheckedTarget {
     std::string library;  ///< that would be inserted; empty: none
     std::string children; ///< "stock" or "inherit"
     std::string profile;
+    profile::Choice choice;    ///< why this profile
     std::string running_slice; ///< name, or empty
 };
 

@@ -21,6 +21,79 @@ std::string bytes_text(std::uint64_t bytes) {
     return bytes == 0 ? std::string("stock") : text::format("{} bytes", bytes);
 }
 
+std::string chip_text(const launch::HostSeen& host) {
+    if (launch::is_known_chip(host.chip)) {
+        return text::format("{} has this family", text::quote(host.chip));
+    }
+    return text::format(
+        "the chip {}, and every M-series chip has this family",
+        host.chip.empty() ? std::string("is not known")
+                          : text::format("{} is none that is known here", text::quote(host.chip)));
+}
+
+std::string_view word_of(profile::Choice::By by) {
+    switch (by) {
+    case profile::Choice::By::option:
+        return "option";
+    case profile::Choice::By::variable:
+        return "variable";
+    case profile::Choice::By::script:
+        return "script";
+    case profile::Choice::By::match:
+        return "match";
+    case profile::Choice::By::fallback:
+        break;
+    }
+    return "default";
+}
+
+std::string choice_text(const profile::Choice& choice) {
+    switch (choice.by) {
+    case profile::Choice::By::option:
+        return "named on the command line";
+    case profile::Choice::By::variable:
+        return "named by METALRUN_PROFILE";
+    case profile::Choice::By::script:
+        return text::format("it is the launcher script {}", text::quote(choice.subject));
+    case profile::Choice::By::match:
+        return text::format("its match.{} has {}, which fits {}", choice.key,
+                            text::quote(choice.pattern), text::quote(choice.subject));
+    case profile::Choice::By::fallback:
+        break;
+    }
+    return "nothing names or fits another";
+}
+
+std::string render_quirks(const launch::Plan& plan) {
+    std::string out;
+    for (const launch::AppliedQuirk& quirk : plan.quirks) {
+        out += text::format("quirk: guest OS {}: applied, as this guest has {}: {}\n",
+                            quirk.guest_os, text::escape(plan.host.os), quirk.note);
+    }
+    const std::string seen = plan.host.os.empty()
+                                 ? std::string("as the guest's version is not known")
+                                 : text::format("as this guest has {}", text::escape(plan.host.os));
+    for (const launch::AppliedQuirk& quirk : plan.skipped_quirks) {
+        out += text::format("quirk: guest OS {}: skipped, {}\n", quirk.guest_os, seen);
+    }
+    return out;
+}
+
+std::string string_or_null(std::string_view value) {
+    return value.empty() ? "null" : text::basic_string(value);
+}
+
+std::string render_quirks_json(const std::vector<launch::AppliedQuirk>& quirks, bool applied) {
+    std::string out;
+    for (const launch::AppliedQuirk& quirk : quirks) {
+        out += text::format("{}{{\"guest_os\": {}, \"applied\": {}, \"level\": {}, \"note\": {}}}",
+                            out.empty() ? "" : ", ", text::basic_string(quirk.guest_os), applied,
+                            text::basic_string(profile::to_string(quirk.level)),
+                            text::basic_string(quirk.note));
+    }
+    return out;
+}
+
 std::string family_text(const launch::Plan& plan) {
     if (plan.ceiling == 0) {
         return "stock";
@@ -28,8 +101,8 @@ std::string family_text(const launch::Plan& plan) {
     const std::string name =
         profile::to_string(profile::Family{profile::Family::Kind::ceiling, plan.ceiling});
     if (plan.lowered_from != 0) {
-        return text::format("{} ({}), lowered from {}: the host's family", name, plan.ceiling,
-                            plan.lowered_from);
+        return text::format("{} ({}), lowered from {}: {}", name, plan.ceiling, plan.lowered_from,
+                            chip_text(plan.host));
     }
     return text::format("{} ({})", name, plan.ceiling);
 }
@@ -88,8 +161,9 @@ std::string render_exec(const ExecRequest& exec) {
 } // namespace
 
 std::string render_values(const launch::Plan& plan) {
-    std::string out = text::format("profile: {}\norigin: {}\n", text::escape(plan.profile),
-                                   text::escape(plan.profile_origin));
+    std::string out =
+        text::format("profile: {}\norigin: {}\nchosen: {}\n", text::escape(plan.profile),
+                     text::escape(plan.profile_origin), choice_text(plan.choice));
     constexpr std::size_t kKeyWidth = 25;
     constexpr std::size_t kValueWidth = 32;
     for (Row& row : rows_of(plan)) {
@@ -100,10 +174,7 @@ std::string render_values(const launch::Plan& plan) {
     if (!plan.status_reason.empty()) {
         out += text::format("workload.reason           {}\n", plan.status_reason);
     }
-    for (const launch::AppliedQuirk& quirk : plan.quirks) {
-        out += text::format("quirk: guest OS {}: {}\n", quirk.guest_os, quirk.note);
-    }
-    return out;
+    return out + render_quirks(plan);
 }
 
 std::string render_values_json(const launch::Plan& plan) {
@@ -113,9 +184,32 @@ std::string render_values_json(const launch::Plan& plan) {
                                values.empty() ? "" : ", ", text::basic_string(row.key),
                                text::basic_string(row.value), text::basic_string(row.origin));
     }
-    return text::format("{{\"profile\": {}, \"origin\": {}, \"values\": [{}]}}\n",
-                        text::basic_string(plan.profile), text::basic_string(plan.profile_origin),
-                        values);
+    const std::string applied = render_quirks_json(plan.quirks, true);
+    const std::string skipped = render_quirks_json(plan.skipped_quirks, false);
+    return text::format(
+        "{{\"profile\": {}, \"origin\": {}, \"chosen\": {}, \"host\": {{\"os\": {}, \"chip\": {}, "
+        "\"family\": {}}}, \"ceiling\": {}, \"lowered_from\": {}, \"values\": [{}], \"reason\": "
+        "{}, "
+        "\"quirks\": [{}{}{}]}}\n",
+        text::basic_string(plan.profile), text::basic_string(plan.profile_origin),
+        render_choice_json(plan.choice), string_or_null(plan.host.os),
+        string_or_null(plan.host.chip), plan.host.family, plan.ceiling,
+        plan.lowered_from == 0 ? std::string("null") : std::to_string(plan.lowered_from), values,
+        string_or_null(plan.status_reason), applied, applied.empty() || skipped.empty() ? "" : ", ",
+        skipped);
+}
+
+std::string render_choice_json(const profile::Choice& choice) {
+    const std::string by = text::basic_string(word_of(choice.by));
+    if (choice.by == profile::Choice::By::script) {
+        return text::format("{{\"by\": {}, \"path\": {}}}", by, text::basic_string(choice.subject));
+    }
+    if (choice.by == profile::Choice::By::match) {
+        return text::format("{{\"by\": {}, \"key\": {}, \"pattern\": {}, \"fits\": {}}}", by,
+                            text::basic_string(choice.key), text::basic_string(choice.pattern),
+                            text::basic_string(choice.subject));
+    }
+    return text::format("{{\"by\": {}}}", by);
 }
 
 std::string render_plan(const launch::Plan& plan, const judge::Verdict& verdict,

@@ -23,7 +23,10 @@ namespace metalrun::report {
 /// The effective values of a profile, each with its origin.
 [[nodiscard]] std::string render_values(const launch::Plan& plan);
 
-/// The same as one JSON object.
+/// Why a profile was chosen, as a JSON object with "by" and what belongs to it.
+[[nodiscard]] std::string render_choice_json(const profile::Choice& choice);
+
+/// The same as render_values(), as one JSON object.
 [[nodiscard]] std::string render_values_json(const launch::Plan& plan);
 
 } // namespace metalrun::report

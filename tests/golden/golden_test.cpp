@@ -149,6 +149,9 @@ const std::vector<Case> kCases{
     {"dry-run", {"-n", "--anywhere", "-p", "llama.cpp", "--", "$TARGETS/show", "an argument", ""}},
     {"dry-run-published",
      {"-n", "--anywhere", "-p", "published", "-e", "A=1", "-u", "B", "--", "$TARGETS/show"}},
+    {"dry-run-matched", {"-n", "--anywhere", "--", "$TMP/llama-server"}},
+    {"dry-run-matched-arguments", {"-n", "--anywhere", "--", "$TMP/ollama", "serve"}},
+    {"dry-run-script", {"-n", "$TMP/launch", "own"}},
     {"dry-run-stock", {"-n", "--stock", "--", "$TARGETS/show"}},
     {"dry-run-refused", {"-n", "--anywhere", "--", "$TARGETS/show_static"}},
     {"dry-run-not-a-guest", {"-n", "--", "$TARGETS/show"}},
@@ -157,6 +160,16 @@ const std::vector<Case> kCases{
     {"profile-list", {"profile", "list"}},
     {"profile-show", {"profile", "show", "llama.cpp"}},
     {"profile-show-file", {"profile", "show", "$TMP/good.toml"}},
+    {"profile-show-default", {"profile", "show"}},
+    {"profile-show-variable", {"profile", "show"}, {"METALRUN_PROFILE=$TMP/good.toml"}},
+    {"profile-show-lowered",
+     {"profile", "show", "--host-facts", "$TMP/guest-14.toml", "$TMP/quirks.toml"}},
+    {"profile-show-other-chip",
+     {"profile", "show", "--host-facts", "$TMP/guest-13.toml", "$TMP/quirks.toml"}},
+    {"profile-show-facts-missing",
+     {"profile", "show", "--host-facts", "$TMP/absent.toml", "llama.cpp"}},
+    {"profile-show-json",
+     {"profile", "show", "--json", "--host-facts", "$TMP/guest-14.toml", "$TMP/quirks.toml"}},
     {"profile-show-unknown", {"profile", "show", "lama.cpp"}},
     {"profile-lint-good", {"profile", "lint", "$TMP/good.toml"}},
     {"profile-lint-bad",
@@ -198,6 +211,12 @@ const std::vector<Case> kCases{
     {"check-facts-unknown-key", {"check", "--host-facts", "$TMP/facts.toml", "$TARGETS/show"}},
     {"check-text", {"check", "--host-facts", "$FACTS", "$TMP/text"}},
     {"check-missing", {"check", "--host-facts", "$FACTS", "$TMP/absent"}},
+    {"check-launcher-script", {"check", "--host-facts", "$FACTS", "$TMP/lint/no-run-bit"}},
+    {"check-launcher-script-broken", {"check", "--host-facts", "$FACTS", "$TMP/lint/no-target"}},
+    {"check-launcher-script-json",
+     {"check", "--json", "--host-facts", "$TMP/guest-14.toml", "$TMP/launch-fixture"},
+     {},
+     Needs::fixtures},
     {"check-script", {"check", "--host-facts", "$FACTS", "$TMP/orphan"}},
     check_of("plain"),
     check_of("universal"),
@@ -311,6 +330,28 @@ void make_files(const TempFolder& folder) {
     folder.write("older.toml",
                  "os = \"14.3\"\narchitecture = \"arm64\"\nguest = true\nsip = \"off\"\n");
     folder.write("facts.toml", "chipp = \"Apple M1\"\n");
+    folder.write("guest-13.toml", "os = \"13.6\"\narchitecture = \"arm64\"\nguest = true\n"
+                                  "chip = \"Apple Z1\"\nsip = \"on\"\n");
+    folder.write("guest-14.toml", "os = \"14.2.1\"\narchitecture = \"arm64\"\nguest = true\n"
+                                  "chip = \"Apple M1 Pro (Virtual)\"\nsip = \"on\"\n");
+    folder.write("quirks.toml",
+                 head + "apple_family = \"apple9\"\n"
+                        "[[quirk]]\nguest_os = \"13\"\nnote = \"thirteen\"\n"
+                        "[[quirk]]\nguest_os = \"14.0..14.3\"\nlevel = \"warn\"\n"
+                        "set = { FOURTEEN = \"1\" }\nnote = \"fourteen, early\"\n"
+                        "[[quirk]]\nguest_os = \">=26\"\nlevel = \"refuse\"\nnote = \"late\"\n");
+    folder.copy(target("show"), "llama-server");
+    folder.copy(target("show"), "ollama");
+    const std::string script_line = "#!" + programs().metalrun + "\n";
+    folder.write("launch",
+                 script_line + head +
+                     "apple_family = \"apple7\"\n[policy]\nwhere = \"anywhere\"\n" +
+                     "[target]\nprogram = \"./llama-server\"\narguments = [\"--port\"]\n",
+                 0755);
+    folder.write("launch-fixture",
+                 script_line + head + "apple_family = \"apple9\"\n[target]\nprogram = \"" +
+                     METALRUN_FIXTURES + "/plain\"\n",
+                 0755);
     folder.write("no-schema.toml", "[metal]\napple_family = \"apple7\"\n");
     chmod((folder / "open").c_str(), 0777);
     folder.make_link(folder / "folder", "link");

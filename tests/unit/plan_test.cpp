@@ -93,7 +93,25 @@ TEST_SUITE("launch.plan") {
         CHECK(plan.environment[1].origin == "profile p");
         CHECK(plan.environment[2].name == "Q");
         CHECK(plan.environment[3].origin == "command line");
-        CHECK(plan.quirks.size() == 1);
+        REQUIRE(plan.quirks.size() == 1);
+        CHECK(plan.quirks[0].guest_os == ">=26");
+        REQUIRE(plan.skipped_quirks.size() == 1);
+        CHECK(plan.skipped_quirks[0].guest_os == "13");
+        CHECK(plan.skipped_quirks[0].note == "m");
+    }
+
+    TEST_CASE("a plan remembers what was seen of the host") {
+        auto host = host_with("Apple M2 Pro (Virtual)");
+        host.os = "15.5";
+        const auto plan = planned(profile_at(1009), {}, host);
+        CHECK(plan.host.os == "15.5");
+        CHECK(plan.host.chip == "Apple M2 Pro (Virtual)");
+        CHECK(plan.host.family == 1008);
+        CHECK(launch::is_known_chip("Apple M5"));
+        for (const char* const chip : {"", "Apple", "Apple M", "Apple M10", "M1", "Intel"}) {
+            CAPTURE(chip);
+            CHECK_FALSE(launch::is_known_chip(chip));
+        }
     }
 
     TEST_CASE("a working set above three quarters of the memory is refused") {

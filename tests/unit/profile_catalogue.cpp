@@ -36,10 +36,10 @@ struct House {
 
     // The name and place of the profile that matches; "" for none.
     std::string match(const Subject& subject) {
-        const Result<std::optional<Profile>> found = catalogue.find_match(subject);
+        const Result<std::optional<Chosen>> found = catalogue.find_match(subject);
         INFO((found ? "" : found.error().message));
         REQUIRE(found.has_value());
-        return *found ? (*found)->name + " of " + (*found)->origin : "";
+        return *found ? (*found)->profile.name + " of " + (*found)->profile.origin : "";
     }
 };
 
@@ -242,7 +242,7 @@ TEST_SUITE("profile.catalogue") {
         house.add_share("llama.cpp", "description = 'changed too'\n");
         const auto found = house.catalogue.find_match(program("llama-server"));
         REQUIRE(found.has_value());
-        CHECK((*found)->description == "changed too");
+        CHECK((*found)->profile.description == "changed too");
         house.add_share("mlx", "broken = 1\n");
         CHECK_FALSE(house.catalogue.find_match(program("mlx_lm.generate")).has_value());
     }
@@ -261,7 +261,7 @@ TEST_SUITE("profile.catalogue") {
         TrustedFolders trust(system, 0);
         Catalogue catalogue(system, Places{}, trust);
         CHECK(catalogue.load("default")->origin == "built-in");
-        CHECK((*catalogue.find_match(program("llama-cli")))->name == "llama.cpp");
+        CHECK((*catalogue.find_match(program("llama-cli")))->profile.name == "llama.cpp");
         CHECK(catalogue.list().size() == built_ins().size());
         CHECK(system.calls.empty());
     }
@@ -449,5 +449,26 @@ TEST_SUITE("profile.match") {
         house.system.add_file(kPlaces.user + "/README", "not toml");
         house.system.add_file(kPlaces.user + "/.toml", "not toml");
         CHECK(house.match(program("llama-server")) == "llama.cpp of built-in");
+    }
+
+    TEST_CASE("a match tells which of its patterns fits what") {
+        House house;
+        house.add_user("mine", "[match]\nprograms = [\"x*\", \"tool\"]\n"
+                               "arguments = [\"run *\"]\nlibraries = [\"libfoo*\"]\n");
+        const auto choice_for = [&](const Subject& subject) {
+            const auto found = house.catalogue.find_match(subject);
+            REQUIRE(found);
+            REQUIRE(*found);
+            CHECK((*found)->choice.by == Choice::By::match);
+            return (*found)->choice.key + ": " + (*found)->choice.pattern + ": " +
+                   (*found)->choice.subject;
+        };
+        CHECK(choice_for({.program_names = {"typed", "tool"}}) == "programs: tool: tool");
+        CHECK(choice_for(program("xyz")) == "programs: x*: xyz");
+        CHECK(choice_for(program("tool", {"run", "it", "now"})) == "arguments: run *: run it");
+        CHECK(choice_for(program("tool", {}, {"libc", "libfoo.1.dylib"})) ==
+              "libraries: libfoo*: libfoo.1.dylib");
+        CHECK(choice_for(program("ollama", {"serve"})).starts_with("arguments: "));
+        CHECK(choice_for(program("llama-cli")).starts_with("programs: "));
     }
 }

@@ -214,7 +214,7 @@ TEST_SUITE("profile.shipped") {
             CAPTURE(name);
             const auto found = catalogue.find_match({.program_names = {name}});
             REQUIRE(found.has_value());
-            CHECK((!*found || (*found)->name == "llama.cpp"));
+            CHECK((!*found || (*found)->profile.name == "llama.cpp"));
         }
         for (const std::string name : {"published", "stock", "default"}) {
             CAPTURE(name);
