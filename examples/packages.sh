@@ -53,7 +53,7 @@ as_root apt-get update -qq
 boost=$(first_of libboost1.81-dev libboost1.83-dev libboost-dev)
 set -- g++ cmake ninja-build "$boost" "$(echo "$boost" | sed 's/libboost/libboost-program-options/')" \
     libtomlplusplus-dev libfmt-dev nettle-dev libpugixml-dev gobjc doctest-dev
-[ "$level" = build ] || set -- "$@" strace valgrind mandoc git python3 libunicorn-dev \
+[ "$level" = build ] || set -- "$@" strace valgrind mandoc git python3 zsh fish libunicorn-dev \
     "$(first_of clang-19 clang)" "$(first_of lld-19 lld)" "$(first_of llvm-19 llvm)"
 [ "$level" != lint ] || set -- "$@" clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev shellcheck gcovr \
     lld-19 llvm-19 xz-utils openssl qemu-user-static g++-aarch64-linux-gnu gobjc-aarch64-linux-gnu
