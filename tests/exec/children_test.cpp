@@ -310,7 +310,7 @@ TEST_SUITE("exec.children") {
             CHECK(contains(outcome.out, "\"children\": \"" + children + "\""));
             const bool told = policy != "stock" && (sip == "off" && os == "14.3");
             CHECK(contains(outcome.out, "child-would-die") ==
-                  (told || prefix == "partial" && policy != "stock"));
+                  (told || (prefix == "partial" && policy != "stock")));
         }
     }
 
