@@ -351,6 +351,23 @@ Run parse(int argc, char** argv) {
     return run;
 }
 
+std::ptrdiff_t count_files(const std::string& folder) {
+    return std::distance(std::filesystem::directory_iterator{folder},
+                         std::filesystem::directory_iterator{});
+}
+
+// Every process is gone, so one `metalrun status` clears every receipt.
+bool clears_receipts(const Place& place) {
+    const auto before = count_files(place.state);
+    auto command = metalrun_command({"status"});
+    command.environment.push_back("METALRUN_STATE_DIR=" + place.state);
+    const auto outcome = run(command);
+    const auto after = count_files(place.state);
+    std::printf("torture: %td receipts, %td left after 'metalrun status' (status %d)\n%s", before,
+                after, outcome.status(), outcome.err.c_str());
+    return after == 0 && outcome.status() == 0;
+}
+
 int torture(const Run& run) {
     std::printf("torture: %llu starts, seed %llu\n", static_cast<unsigned long long>(run.starts),
                 static_cast<unsigned long long>(run.seed));
@@ -373,7 +390,8 @@ int torture(const Run& run) {
                 "torture: %u differ, %u leave a process\n",
                 tally.in_flight, tally.ended_before + tally.ended_after, tally.ended_before,
                 tally.differences, tally.leave_a_process);
-    return tally.differences == 0 && tally.leave_a_process == 0 ? 0 : 1;
+    const bool cleared = clears_receipts(place);
+    return cleared && tally.differences == 0 && tally.leave_a_process == 0 ? 0 : 1;
 }
 
 } // namespace

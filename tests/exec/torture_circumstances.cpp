@@ -131,9 +131,14 @@ void draw_in_flight(Dice& dice, Circumstances& drawn) {
         std::erase(drawn.ignored, signal.number);
         std::erase(drawn.pending, signal.number);
         drawn.action = "take:" + std::to_string(signal.number) + ":" + std::to_string(signal.count);
-    } else if (!ignored) {
-        std::erase(drawn.blocked, signal.number);
-        std::erase(drawn.pending, signal.number);
+        return;
+    }
+    // Blocked, it would be pending or not yet when the observer looks.
+    std::erase(drawn.blocked, signal.number);
+    std::erase(drawn.pending, signal.number);
+    if (ignored) {
+        drawn.action = "exit:" + std::to_string(dice.below(256));
+    } else {
         signal.from_fork_on = dice.one_in(2);
         signal.ends = true;
         drawn.action = "wait";
