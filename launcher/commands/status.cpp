@@ -28,8 +28,9 @@ std::string error_text(int number) {
 // A process number as the kernel and the names of receipts spell it.
 std::optional<int> parse_process_id(std::string_view word) {
     int number = 0;
+    const char* const begin = word.data();
     const char* const end = std::to_address(word.end());
-    const auto parsed = std::from_chars(word.data(), end, number);
+    const auto parsed = std::from_chars(begin, end, number);
     const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == end;
     return is_whole && number > 0 && word.front() != '0' ? std::optional(number) : std::nullopt;
 }
@@ -297,10 +298,11 @@ void print_notes(const Session& session, const report::StatusReport& report) {
 } // namespace
 
 Result<ExitStatus> status(const Session& session, const cli::Request& request) {
-    const auto asked = process_asked_for(request);
-    if (!asked) {
-        return fail(asked.error());
+    const auto operand = process_asked_for(request);
+    if (!operand) {
+        return fail(operand.error());
     }
+    const std::optional<int> asked = *operand;
     const auto path =
         launch::find_state_folder(session.environment, session.system.user_cache_folder());
     if (!path) {
@@ -309,7 +311,7 @@ Result<ExitStatus> status(const Session& session, const cli::Request& request) {
                                 "HOME are not set",
                      .help = "set METALRUN_STATE_DIR as it was for the start"});
     }
-    const auto report = make_report(session, *path, *asked);
+    const auto report = make_report(session, *path, asked);
     if (!report) {
         return fail(report.error());
     }
@@ -318,13 +320,13 @@ Result<ExitStatus> status(const Session& session, const cli::Request& request) {
     }
     if (request.json) {
         session.print(report::render_status_json(*report));
-    } else if (*asked && report->entries.empty()) {
+    } else if (asked && report->entries.empty()) {
         session.print(
-            text::format("no live process {} has a receipt in {}\n", **asked, text::quote(*path)));
+            text::format("no live process {} has a receipt in {}\n", *asked, text::quote(*path)));
     } else {
         session.print(report::render_status(*report, session.output_style()));
     }
-    const bool is_good = (!*asked || !report->entries.empty()) &&
+    const bool is_good = (!asked || !report->entries.empty()) &&
                          std::ranges::all_of(report->entries, [](const report::StatusEntry& entry) {
                              return launch::is_as_predicted(entry.judgement.state);
                          });

@@ -77,19 +77,20 @@ Tri runs_image(const Receipt& receipt, const ProcessFacts& facts) {
 }
 
 // The shim told that it was loaded; is it still this program?
-Judgement judge_loaded(const Receipt& receipt, const ProcessView& view, const Events& events) {
-    const bool is_other_program = runs_image(receipt, *view.facts) == Tri::no;
-    if (view.has_library == Tri::no) {
+Judgement judge_loaded(const Receipt& receipt, const ProcessFacts& facts, Tri has_library,
+                       const Events& events) {
+    const bool is_other_program = runs_image(receipt, facts) == Tri::no;
+    if (has_library == Tri::no) {
         return {.state = ProcessState::reexecuted,
                 .reason = is_other_program
-                              ? text::concat("it runs ", text::quote(view.facts->image), " now")
+                              ? text::concat("it runs ", text::quote(facts.image), " now")
                               : "the shim is no longer in it",
                 .device = {}};
     }
-    if (is_other_program && view.has_library == Tri::unknown) {
+    if (is_other_program && has_library == Tri::unknown) {
         const bool children_inherit = std::ranges::any_of(
             events, [](const ReceiptEvent* event) { return event->children_inherit; });
-        std::string reason = text::concat("it runs ", text::quote(view.facts->image), " now");
+        std::string reason = text::concat("it runs ", text::quote(facts.image), " now");
         if (children_inherit) {
             return unconfirmed(reason + ", and its mapped files cannot be read");
         }
@@ -99,8 +100,7 @@ Judgement judge_loaded(const Receipt& receipt, const ProcessView& view, const Ev
 }
 
 // Why a shim that told nothing cannot be said to be absent; empty: it can.
-std::string doubt_of(const Receipt& receipt, const ProcessView& view) {
-    const ProcessFacts& facts = *view.facts;
+std::string doubt_of(const Receipt& receipt, const ProcessView& view, const ProcessFacts& facts) {
     const Tri same = runs_image(receipt, facts);
     if (facts.image_identity == view.metalrun && same != Tri::yes) {
         return "metalrun has not become the target yet";
@@ -138,8 +138,8 @@ std::string doubt_of(const Receipt& receipt, const ProcessView& view) {
     return {};
 }
 
-Judgement judge_silent(const Receipt& receipt, const ProcessView& view) {
-    std::string doubt = doubt_of(receipt, view);
+Judgement judge_silent(const Receipt& receipt, const ProcessView& view, const ProcessFacts& facts) {
+    std::string doubt = doubt_of(receipt, view, facts);
     if (!doubt.empty()) {
         return unconfirmed(std::move(doubt));
     }
@@ -189,7 +189,8 @@ Judgement judge_process(const Receipt& receipt, const ProcessView& view) {
         return {.state = ProcessState::stock_by_decision, .reason = receipt.reason, .device = {}};
     }
     const Events events = latest_events(receipt.events, receipt.process_id);
-    return events.empty() ? judge_silent(receipt, view) : judge_loaded(receipt, view, events);
+    return events.empty() ? judge_silent(receipt, view, *view.facts)
+                          : judge_loaded(receipt, *view.facts, view.has_library, events);
 }
 
 bool is_as_predicted(ProcessState state) {

@@ -12,8 +12,9 @@ namespace {
 
 template <class T> std::optional<T> to_number(std::string_view word, int base = 10) {
     T number{};
+    const char* const begin = word.data();
     const char* const end = std::to_address(word.end());
-    const auto parsed = std::from_chars(word.data(), end, number, base);
+    const auto parsed = std::from_chars(begin, end, number, base);
     return parsed.ec == std::errc{} && parsed.ptr == end ? std::optional(number) : std::nullopt;
 }
 
