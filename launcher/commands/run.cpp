@@ -271,7 +271,7 @@ target::Chain resolve_target(Start& start) {
     System& system = start.session.system;
     std::string& typed = start.request.operands.front();
     target::Chain chain = target::resolve(system, typed, search_path(start));
-    if (!is_link_to_metalrun(system, chain)) {
+    if (!chain.image || !is_link_to_metalrun(system, chain)) {
         return chain;
     }
     start.skip.push_back(chain.image->status);

@@ -191,10 +191,9 @@ Found interpreter_unseen(const Question& q) {
     if (image == nullptr || !image->elsewhere || is_system_program(q)) {
         return std::nullopt;
     }
-    Finding finding =
-        uncertain(Outcome::killed, FindingId::script_interpreter_missing,
-                  format("the interpreter {} of {} cannot be looked at from this machine",
-                         target_name(q), quote(q.chain.typed)));
+    Finding finding = uncertain(Outcome::killed, FindingId::script_interpreter_missing,
+                                format("{}, which {} starts, cannot be looked at from this machine",
+                                       target_name(q), quote(q.chain.typed)));
     finding.help =
         format("run 'metalrun check {}' on the guest itself", text::escape(q.chain.typed));
     return finding;
