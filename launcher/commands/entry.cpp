@@ -72,6 +72,22 @@ bool is_link_to_metalrun(System& system, const target::Chain& chain) {
            name != target::base_name(system.real_path(chain.path).value_or(name));
 }
 
+namespace {
+
+std::vector<std::string> words_of(std::string_view line) {
+    std::vector<std::string> words;
+    while (!line.empty()) {
+        const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+        if (end > 0) {
+            words.emplace_back(line.substr(0, end));
+        }
+        line.remove_prefix(std::min(end + 1, line.size()));
+    }
+    return words;
+}
+
+} // namespace
+
 std::vector<std::string> split_interpreter_arguments(const Session& session,
                                                      std::vector<std::string> argv) {
     const bool candidate = argv.size() > 2 && argv[1].starts_with('-') &&
@@ -79,15 +95,7 @@ std::vector<std::string> split_interpreter_arguments(const Session& session,
     if (!candidate || target::interpreter_arguments(session.system, argv[2]) != argv[1]) {
         return argv;
     }
-    std::vector<std::string> words;
-    std::string_view rest = argv[1];
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
-        if (end > 0) {
-            words.emplace_back(rest.substr(0, end));
-        }
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    const std::vector<std::string> words = words_of(argv[1]);
     argv.erase(argv.begin() + 1);
     argv.insert(argv.begin() + 1, words.begin(), words.end());
     return argv;
@@ -105,6 +113,13 @@ judge::Finding not_a_launcher_script(const target::Link& script, std::string why
         help.empty() ? "a launcher script is a profile with a target.program; 'metalrun profile "
                        "lint' checks one"
                      : std::move(help));
+}
+
+// `#!/usr/bin/env -S metalrun -p NAME -- python3`: no profile, but a script of that program.
+bool has_its_own_target(const target::Link& script) {
+    const std::vector<std::string> words = words_of(script.line);
+    const auto dashes = std::ranges::find(words, "--");
+    return dashes != words.end() && dashes + 1 != words.end();
 }
 
 // On a Mac that is judged from elsewhere, the file behind the name metalrun cannot be looked at.
@@ -126,6 +141,15 @@ find_launcher_script(const Session& session, const target::Chain& chain,
             : target::find_way_back(session.system, chain, session.executable_status, search);
     if (script == nullptr) {
         return std::nullopt;
+    }
+    if (has_its_own_target(*script)) {
+        return std::unexpected(target::problem(
+            judge::FindingId::not_a_program,
+            text::format("{} cannot be the target of another metalrun: its first line gives "
+                         "metalrun a target of its own",
+                         text::quote(script->path)),
+            {text::format("behind the interpreter: {}", text::escape(script->line))},
+            "start it by itself; to judge its program, name that to 'metalrun check'"));
     }
     // A name without a slash would be that of a profile.
     const bool is_bare = script->path.find('/') == std::string::npos;

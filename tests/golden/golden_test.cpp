@@ -90,6 +90,7 @@ const std::vector<Case> kCases{
     {"script-interpreter-missing", {"--anywhere", "--", "$TMP/orphan"}},
     {"script-env-interpreter-missing", {"--anywhere", "--", "$TMP/env-orphan"}},
     {"script-crlf", {"--anywhere", "--", "$TMP/crlf"}},
+    {"script-with-own-target", {"--anywhere", "--", "$TMP/own-target"}},
     {"script-loop", {"--anywhere", "--", "$TMP/loop"}},
 
     {"shim-missing", {"--anywhere", "--shim", "$TMP/absent.so", "--", "$TARGETS/show"}},
@@ -307,6 +308,8 @@ void make_files(const TempFolder& folder) {
     folder.write("env-orphan", "#!/usr/bin/env no-such-interpreter\n", 0755);
     folder.write("crlf", "#!/usr/bin/env\r\n", 0755);
     folder.write("loop", "#!" + programs().metalrun + "\nthis is no profile\n", 0755);
+    folder.write("own-target", "#!" + programs().metalrun + " -p mlx -- python3\nimport mlx\n",
+                 0755);
     folder.write("foreign.so", with_machine(shim, foreign_machine()));
     folder.write("truncated.so", shim.substr(0, 64));
     folder.write("writable.so", shim, 0666);
