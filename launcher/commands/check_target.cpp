@@ -183,7 +183,9 @@ Result<report::CheckedTarget> Checker::check(const std::string& path) {
         target.running_slice = read_all(*image, *plan);
     }
     judge::Question question{.chain = target.chain, .host = host, .plan = *plan};
-    question.arguments = std::span(request.operands).subspan(1);
+    if (request.operands.front() != path) { // a launcher script's; of others none are known
+        question.arguments = std::span(request.operands).subspan(1);
+    }
     if (const auto& argv0 = request.argv0) {
         question.argv0 = *argv0;
     }

@@ -126,12 +126,23 @@ Found python_stub(const Question& q) {
 
 namespace {
 
+// The script that is started, or null: not a launcher script, whose target has taken its place.
+const target::Link* started_script(const Question& q) {
+    const auto& links = q.chain.links;
+    if (starts_as_script(q) && !q.chain.arguments.empty()) { // its interpreter, by way of env
+        return &links.front();
+    }
+    const auto started = std::ranges::find(links, q.chain.path, &target::Link::path);
+    return started != links.end() && started->kind == target::LinkKind::script ? &*started
+                                                                               : nullptr;
+}
+
 // The names by which the program may be a shell: a link's and its file's own, and the argv[0] by
 // which a program of many names knows what to be. A script is one by its own name, not by that of
 // its interpreter.
 std::vector<std::string> names_of(const Question& q) {
-    if (starts_as_script(q)) {
-        return {target::base_name(q.chain.links.front().path)};
+    if (const target::Link* script = started_script(q); script != nullptr) {
+        return {target::base_name(script->path)};
     }
     const target::Image* image = image_of(q);
     return {target::base_name(std::string(q.argv0)), image_name(q),
@@ -154,8 +165,8 @@ Found login_shell(const Question& q) {
     if (!waits && !opens) {
         return std::nullopt;
     }
-    const std::string subject =
-        starts_as_script(q) ? quote(q.chain.links.front().path) : target_name(q);
+    const target::Link* script = started_script(q);
+    const std::string subject = script != nullptr ? quote(script->path) : target_name(q);
     Finding finding =
         error_at(Step::target, Outcome::stripped, FindingId::login_shell,
                  format("{} {}", subject,

@@ -259,6 +259,9 @@ TEST_SUITE("exec.session") {
                                               "\"\nargv0 = \"-zsh\"\n",
                                           0755)};
         CHECK(is_refused(run_show(folder, command)));
+        const auto judged = run(metalrun_command({"check", command.arguments[0]}));
+        CHECK(contains(judged.out, "[login-shell]"));
+        CHECK_FALSE(contains(run(metalrun_command({"check", shell})).out, "[login-shell]"));
         command = metalrun_command({"--", shell});
         command.environment.push_back("METALRUN_PROFILE=" + profile);
         CHECK(is_refused(run_show(folder, command)));

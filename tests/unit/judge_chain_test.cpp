@@ -44,7 +44,8 @@ TEST_SUITE("judge.chain") {
         const auto verdict = unseen.verdict();
         CHECK(verdict.outcome == Outcome::uncertain);
         CHECK(std::ranges::any_of(verdict.findings, [](const judge::Finding& finding) {
-            return finding.message.find("'python3' of '/home/script'") != std::string::npos;
+            return finding.message.find("'python3', which '/home/script' starts") !=
+                   std::string::npos;
         }));
     }
 
@@ -148,7 +149,12 @@ TEST_SUITE("judge.chain") {
         Case changed = at("/opt/homebrew/bin/bash");
         changed.chain.links = {{.path = "/opt/serve", .line = {}, .kind = target::LinkKind::script},
                                {.path = "/opt/homebrew/bin/bash", .line = {}}};
+        changed.chain.path = "/opt/serve";
         changed.arguments = std::vector<std::string>{};
+        CHECK_FALSE(changed.has(FindingId::login_shell));
+        changed.chain.path = "/opt/homebrew/bin/bash"; // a launcher script, entered
+        CHECK(changed.has(FindingId::login_shell));
+        changed.chain.arguments = {"bash", "/opt/serve"}; // by way of env
         CHECK_FALSE(changed.has(FindingId::login_shell));
         changed.chain.links.front().path = "/opt/homebrew/bin/xonsh";
         CHECK(changed.has(FindingId::login_shell));
