@@ -52,9 +52,63 @@ Bytes without_trailing_zeros(Bytes bytes) {
     return bytes;
 }
 
+// Counts entries on both levels, so that a small cap holds for the whole list.
+struct Reader {
+    std::string_view what;
+    Levels levels = Levels::one;
+    std::size_t seen = 0;
+
+    using Read = std::expected<void, Malformed>;
+
+    Read read_dictionary(const pugi::xml_node& dictionary, PropertyEntries& into) {
+        for (pugi::xml_node key = dictionary.first_child(); !key.empty();) {
+            const pugi::xml_node value = key.next_sibling();
+            if (std::string_view(key.name()) != "key" || value.type() != pugi::node_element) {
+                return malformed(
+                    text::format("entry {} of {} is not a key and a value", into.size(), what));
+            }
+            if (Read added = add(key.text().get(), value, into); !added) {
+                return added;
+            }
+            key = value.next_sibling();
+        }
+        return {};
+    }
+
+    Read read_array(const pugi::xml_node& array, PropertyEntries& into) {
+        for (const pugi::xml_node& value : array.children()) {
+            if (Read added = add({}, value, into); !added) {
+                return added;
+            }
+        }
+        return {};
+    }
+
+    Read add(std::string key, const pugi::xml_node& value, PropertyEntries& into) {
+        if (seen == kMostProperties) {
+            return malformed(
+                text::format("{} are more than {}, which are not believed", what, kMostProperties));
+        }
+        ++seen;
+        PropertyEntry& entry = into.emplace_back(value_of(std::move(key), value));
+        if (levels == Levels::one) {
+            return {};
+        }
+        // What lies in them is not asked for.
+        Reader below{.what = what, .levels = Levels::one, .seen = seen};
+        const std::string_view name = value.name();
+        Read read = name == "dict"    ? below.read_dictionary(value, entry.entries)
+                    : name == "array" ? below.read_array(value, entry.entries)
+                                      : Read();
+        seen = below.seen;
+        return read;
+    }
+};
+
 } // namespace
 
-std::expected<PropertyEntries, Malformed> parse_property_list(Bytes xml, std::string_view what) {
+std::expected<PropertyEntries, Malformed> parse_property_list(Bytes xml, std::string_view what,
+                                                              Levels levels) {
     const Bytes content = without_trailing_zeros(xml);
     if (content.empty()) {
         return PropertyEntries{};
@@ -78,19 +132,10 @@ std::expected<PropertyEntries, Malformed> parse_property_list(Bytes xml, std::st
         return malformed(text::format("{} are {}, a dictionary was expected", what,
                                       text::quote(dictionary.name())));
     }
+    Reader reader{.what = what, .levels = levels};
     PropertyEntries entries;
-    for (pugi::xml_node key = dictionary.first_child(); !key.empty();) {
-        const pugi::xml_node value = key.next_sibling();
-        if (std::string_view(key.name()) != "key" || value.type() != pugi::node_element) {
-            return malformed(
-                text::format("entry {} of {} is not a key and a value", entries.size(), what));
-        }
-        if (entries.size() == kMostProperties) {
-            return malformed(
-                text::format("{} are more than {}, which are not believed", what, kMostProperties));
-        }
-        entries.push_back(value_of(key.text().get(), value));
-        key = value.next_sibling();
+    if (auto read = reader.read_dictionary(dictionary, entries); !read) {
+        return std::unexpected(std::move(read.error()));
     }
     return entries;
 }

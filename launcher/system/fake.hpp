@@ -138,7 +138,10 @@ public:
     std::map<int, SysResult<ProcessFacts>> processes;       ///< of others: there is none
     std::map<int, std::map<std::string, Tri>> mapped_files; ///< of others: unknown
     std::int64_t clock_ns = 0;
-    int exec_answer = ENOEXEC; ///< what exec() comes back with
+    std::set<std::string> quarantined_files;
+    std::set<std::string> shared_files; ///< of the host
+    SysResult<bool> listening = false;  ///< of every port
+    int exec_answer = ENOEXEC;          ///< what exec() comes back with
 
     // --- what was done
     // -----------------------------------------------------------------------------
@@ -271,6 +274,25 @@ public:
     }
     [[nodiscard]] bool has_capabilities(const std::string& path) override {
         return files_with_capabilities.contains(path);
+    }
+    [[nodiscard]] bool is_quarantined(const std::string& path) override {
+        return quarantined_files.contains(path);
+    }
+    [[nodiscard]] bool is_shared_folder(const std::string& path) override {
+        return shared_files.contains(path);
+    }
+    [[nodiscard]] SysResult<std::string> read_link(const std::string& path) override {
+        const SysResult<std::string> found = enter("read_link", path, Links::keep);
+        if (!found) {
+            return std::unexpected(found.error());
+        }
+        const Node& node = nodes_.at(*found);
+        return node.status.kind == FileKind::symbolic_link ? SysResult<std::string>(node.content)
+                                                           : std::unexpected(EINVAL);
+    }
+    [[nodiscard]] SysResult<bool> is_listening(std::uint16_t port) override {
+        calls.push_back("is_listening " + std::to_string(port));
+        return listening;
     }
     [[nodiscard]] bool is_terminal(int descriptor) override {
         return terminals.contains(descriptor);

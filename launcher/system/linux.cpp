@@ -22,15 +22,6 @@ namespace metalrun {
 
 namespace {
 
-SysResult<std::string> read_link(const char* path) {
-    std::array<char, PATH_MAX> buffer{};
-    const ssize_t length = ::readlink(path, buffer.data(), buffer.size());
-    if (length < 0) {
-        return posix::last_error();
-    }
-    return std::string(buffer.data(), static_cast<std::size_t>(length));
-}
-
 constexpr std::size_t kKernelText = 4096; // longer than any stat or status that matters here
 constexpr std::size_t kMapsBlock = 65'536;
 constexpr std::size_t kMostMapsBlocks = 4096;
@@ -114,7 +105,7 @@ public:
             facts.effective_user = parse_proc_user(*text);
         }
         const std::string image = folder + "/exe";
-        facts.image = read_link(image.c_str()).value_or(std::string{});
+        facts.image = posix::link_content(image).value_or(std::string{});
         if (const auto file = stat(image)) {
             facts.image_identity = FileIdentity{.device = file->device, .inode = file->inode};
             constexpr std::string_view kDeleted = " (deleted)";
@@ -184,7 +175,7 @@ StatExtras extras_of(const struct stat& raw) {
 }
 
 SysResult<std::string> path_of(const Descriptor& descriptor) {
-    return read_link(("/proc/self/fd/" + std::to_string(descriptor.get())).c_str());
+    return link_content("/proc/self/fd/" + std::to_string(descriptor.get()));
 }
 
 } // namespace posix

@@ -5,11 +5,14 @@
 #include <climits>
 #include <cstdlib>
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,6 +197,15 @@ SysResult<std::string> real_path_of(const std::string& path) {
     return out;
 }
 
+SysResult<std::string> link_content(const std::string& path) {
+    std::array<char, PATH_MAX> buffer{};
+    const ssize_t length = ::readlink(path.c_str(), buffer.data(), buffer.size());
+    if (length < 0) {
+        return last_error();
+    }
+    return std::string(buffer.data(), static_cast<std::size_t>(length));
+}
+
 std::string configuration(int name) {
     std::string value(::confstr(name, nullptr, 0), '\0');
     if (!value.empty()) {
@@ -335,6 +347,44 @@ SysResult<void> PosixSystem::remove_file(const std::string& path) {
         return last_error();
     }
     return {};
+}
+
+SysResult<std::string> PosixSystem::read_link(const std::string& path) {
+    return link_content(path);
+}
+
+SysResult<bool> PosixSystem::is_listening(std::uint16_t port) {
+    constexpr int kMilliseconds = 250;
+    const Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
+    if (socket.get() < 0 ||
+        ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC) != 0 || // NOLINT(*-vararg): fcntl(2)
+        ::fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) { // NOLINT(*-vararg): fcntl(2)
+        return last_error();
+    }
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const void* const raw = &address;
+    int error = 0;
+    if (::connect(socket.get(), static_cast<const sockaddr*>(raw), sizeof address) != 0) {
+        error = errno;
+    }
+    // EINTR: the connection goes on without us (connect(2)).
+    if (error == EINPROGRESS || error == EINTR) {
+        pollfd waiting{.fd = socket.get(), .events = POLLOUT, .revents = 0};
+        socklen_t size = sizeof error;
+        if (::poll(&waiting, 1, kMilliseconds) != 1) {
+            return std::unexpected(ETIMEDOUT);
+        }
+        if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
+            return last_error();
+        }
+    }
+    if (error != 0 && error != ECONNREFUSED) {
+        return std::unexpected(error);
+    }
+    return error == 0;
 }
 
 int PosixSystem::process_id() {

@@ -47,6 +47,9 @@ private:
 /// realpath(3).
 [[nodiscard]] SysResult<std::string> real_path_of(const std::string& path);
 
+/// readlink(2).
+[[nodiscard]] SysResult<std::string> link_content(const std::string& path);
+
 /// confstr(3); empty if the system has no such value.
 [[nodiscard]] std::string configuration(int name);
 
@@ -87,6 +90,8 @@ public:
     [[nodiscard]] SysResult<void> create_file(const std::string& path, std::uint32_t mode,
                                               std::string_view content) override;
     [[nodiscard]] SysResult<void> remove_file(const std::string& path) override;
+    [[nodiscard]] SysResult<std::string> read_link(const std::string& path) override;
+    [[nodiscard]] SysResult<bool> is_listening(std::uint16_t port) override;
     [[nodiscard]] Identity identity() override { return identity_; }
     [[nodiscard]] int process_id() override;
     [[nodiscard]] std::int64_t now_ns() override;

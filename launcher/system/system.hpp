@@ -215,6 +215,13 @@ public:
     /// True if the file carries capabilities (Linux: the security.capability attribute).
     [[nodiscard]] virtual bool has_capabilities(const std::string& path) = 0;
 
+    /// Where a symbolic link leads, as it is written in it (readlink(2)).
+    [[nodiscard]] virtual SysResult<std::string> read_link(const std::string& path) = 0;
+    /// True if something on this machine takes connections on 127.0.0.1 at this port. It is asked
+    /// by a connection that is closed at once, within a quarter of a second; ETIMEDOUT: no answer
+    /// by then.
+    [[nodiscard]] virtual SysResult<bool> is_listening(std::uint16_t port) = 0;
+
     [[nodiscard]] virtual bool is_terminal(int descriptor) = 0;
     /// How many characters a line of this terminal has; 80 if it does not say (TIOCGWINSZ).
     [[nodiscard]] virtual std::size_t terminal_columns(int descriptor) = 0;
