@@ -1,54 +1,25 @@
 // SPDX-License-Identifier: MIT
-//
-// Written by hand, like all JSON that metalrun prints: the document is small and its order fixed.
 #include "macho/facts.hpp"
 #include "report/check_report.hpp"
+#include "report/json_text.hpp"
 #include "report/plan_text.hpp"
 #include "report/text.hpp"
 
-#include <span>
 #include <string_view>
 
 namespace metalrun::report {
 
 namespace {
 
-std::string string(std::string_view value) {
-    return text::basic_string(value);
-}
-
-std::string string_or_null(std::string_view value) {
-    return value.empty() ? "null" : string(value);
-}
-
-std::string boolean(bool value) {
-    return value ? "true" : "false";
-}
+using json::boolean;
+using json::Object;
+using json::string;
+using json::string_or_null;
+using json::strings;
 
 std::string tri(Tri value) {
     return value == Tri::unknown ? "null" : boolean(value == Tri::yes);
 }
-
-std::string strings(std::span<const std::string> values) {
-    std::string out;
-    for (const std::string& value : values) {
-        out += text::concat(out.empty() ? "" : ", ", string(value));
-    }
-    return text::concat("[", out, "]");
-}
-
-// Members one behind the other.
-class Object {
-public:
-    Object& add(std::string_view key, const std::string& value) {
-        out_ += text::concat(out_.empty() ? "" : ", ", string(key), ": ", value);
-        return *this;
-    }
-    [[nodiscard]] std::string render() const { return text::concat("{", out_, "}"); }
-
-private:
-    std::string out_;
-};
 
 std::string_view sip_word(Tri sip) {
     return sip == Tri::yes ? "on" : sip == Tri::no ? "off" : "unknown";
