@@ -4,6 +4,7 @@
 // exit status.
 #include "cli/command_line.hpp"
 #include "commands/check.hpp"
+#include "commands/doctor.hpp"
 #include "commands/entry.hpp"
 #include "commands/probe.hpp"
 #include "commands/profile.hpp"
@@ -33,8 +34,8 @@ std::vector<std::string> copy_strings(char** pointers) {
 }
 
 bool is_reserved(cli::Command command) {
-    return command == cli::Command::doctor || command == cli::Command::agent ||
-           command == cli::Command::host || command == cli::Command::bench;
+    return command == cli::Command::agent || command == cli::Command::host ||
+           command == cli::Command::bench;
 }
 
 Error reserved(cli::Command command) {
@@ -65,9 +66,10 @@ Result<ExitStatus> dispatch(const commands::Session& session, const cli::Request
         return ExitStatus::success;
     case cli::Command::check:
         return commands::check(session, request);
+    case cli::Command::doctor:
+        return commands::doctor(session, request);
     case cli::Command::status:
         return commands::status(session, request);
-    case cli::Command::doctor:
     case cli::Command::agent:
     case cli::Command::host:
     case cli::Command::bench:

@@ -39,10 +39,10 @@ constexpr std::array kOptions{
     Option{"argv0", 0, "NAME", "the name the target sees as its own", kForRun},
     Option{"dry-run", 'n', "", "print the plan, run nothing", kForRun},
     Option{"host-facts", 0, "FILE", "judge for the machine that this file describes",
-           kForCheck | kForProfile},
+           kForCheck | kForProfile | kForDoctor},
     Option{"recursive", 0, "", "judge the programs in folders, too", kForCheck},
     Option{"json", 0, "", "print one JSON document",
-           kForProbe | kForCheck | kForProfile | kForStatus},
+           kForProbe | kForCheck | kForProfile | kForStatus | kForDoctor},
     Option{"verbose", 'v', "", "say on stderr what is done", kForAll},
     Option{"quiet", 'q', "", "do not print notes and warnings", kForAll},
     Option{"help", 0, "", "print this text", kForAll},
@@ -64,6 +64,7 @@ constexpr std::string_view kUsage = "usage: metalrun [OPTION...] [--] TARGET [AR
                                     "       metalrun [OPTION...] SCRIPT [ARGUMENT...]\n"
                                     "       metalrun check [OPTION...] PATH...\n"
                                     "       metalrun probe [OPTION...]\n"
+                                    "       metalrun doctor [OPTION...]\n"
                                     "       metalrun profile list|show|lint [NAME|FILE]\n"
                                     "       metalrun status [--json] [PID]\n";
 
@@ -78,6 +79,7 @@ commands (a program of that name is started by 'metalrun -- NAME'):
   check PATH...                say whether these programs would take the shim, and why not
   probe                        ask the Metal device stock and with the shim
   probe --stock                does this machine's device under-report itself?
+  doctor                       what in this machine, its session and the installation needs mending
   profile list                 all profiles and where they come from
   profile show [NAME|FILE]     effective values, each with its origin
   profile lint FILE...         check profiles
@@ -108,6 +110,18 @@ compares the answers with what the profile says. With --stock: only without, and
 device under-reports itself.
 
 exit status: 0 as the profile says (--stock: nothing to mend), 1 not, 125 metalrun itself failed
+
+)";
+
+constexpr std::string_view kDoctorHead = R"(usage: metalrun doctor [OPTION...]
+
+Looks at this machine, its Metal device, what is installed, the profiles, and whatever in the login
+session puts libraries into programs, and says what needs mending and how. It changes nothing, and
+what it cannot know it calls unknown. Ends with a block for a bug report. With '--host-facts': for
+the machine that the file describes, with the start-up files in HOME.
+
+exit status: 0 nothing needs mending, 1 something does (errors and warnings), 125 metalrun itself
+failed
 
 )";
 
@@ -198,9 +212,10 @@ CommandSet bit_of(Command command) {
         return kForAgent;
     case Command::bench:
         return kForBench;
+    case Command::doctor:
+        return kForDoctor;
     case Command::status:
         return kForStatus;
-    case Command::doctor:
     case Command::host:
         return 0;
     }
@@ -217,8 +232,9 @@ std::string render_help(Command command) {
         return std::string(kProfileHead) + render_options(kForProfile);
     case Command::status:
         return std::string(kStatusHead) + render_options(kForStatus);
-    case Command::run:
     case Command::doctor:
+        return std::string(kDoctorHead) + render_options(kForDoctor);
+    case Command::run:
     case Command::agent:
     case Command::host:
     case Command::bench:

@@ -35,6 +35,7 @@ inline constexpr CommandSet kForProfile = 1U << 3U;
 inline constexpr CommandSet kForAgent = 1U << 4U;
 inline constexpr CommandSet kForBench = 1U << 5U;
 inline constexpr CommandSet kForStatus = 1U << 6U;
+inline constexpr CommandSet kForDoctor = 1U << 7U;
 /// Those that the policy options belong to.
 inline constexpr CommandSet kForPolicy = kForRun | kForCheck | kForProbe | kForAgent | kForBench;
 inline constexpr CommandSet kForAll = 0xFFFF;

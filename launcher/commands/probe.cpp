@@ -181,6 +181,14 @@ void report_comparison(const Session& session, const cli::Request& request,
 
 } // namespace
 
+Result<DeviceAnswers> ask_stock_device(const Session& session) {
+    const std::string folder = session.system.working_directory().value_or(std::string{});
+    return ask(session,
+               launch::compose_environment(session.environment, launch::Plan{},
+                                           read_inherited_insertion(session, folder, nullptr),
+                                           session.host.kernel, std::nullopt));
+}
+
 Result<ExitStatus> probe(const Session& session, const cli::Request& request) {
     if (!request.operands.empty()) {
         return fail({.code = Errc::usage,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/diagnostic.hpp"
 
+#include "judge/doctor_rules.hpp"
 #include "judge/verdict.hpp"
 #include "report/text.hpp"
 
@@ -78,6 +79,16 @@ std::string render(const profile::Flaw& flaw, const std::string& path, Colour co
                          .notes = nullptr,
                          .help = flaw.help},
                         colour);
+}
+
+std::string render(const doctor::Finding& finding, Colour colour) {
+    const std::string out = render_parts({.severity = finding.severity,
+                                          .message = finding.message,
+                                          .id = finding.id,
+                                          .notes = &finding.facts,
+                                          .help = finding.help},
+                                         colour);
+    return finding.command.empty() ? out : text::concat(out, "  ", finding.command, "\n");
 }
 
 std::string render_note(std::string_view message, std::string_view finding_id, Colour colour) {

@@ -10,6 +10,10 @@
 #include <string>
 #include <string_view>
 
+namespace metalrun::doctor {
+struct Finding;
+}
+
 namespace metalrun::report {
 
 enum class Colour : std::uint8_t { off, on };
@@ -21,6 +25,9 @@ enum class Colour : std::uint8_t { off, on };
 
 /// A flaw of the profile at `path`, at its severity.
 [[nodiscard]] std::string render(const profile::Flaw& flaw, const std::string& path, Colour colour);
+
+/// A finding of the doctor's: the command that mends it has a line of its own.
+[[nodiscard]] std::string render(const doctor::Finding& finding, Colour colour);
 
 /// One line at note level: `metalrun: note: message [id]`.
 [[nodiscard]] std::string render_note(std::string_view message, std::string_view finding_id,

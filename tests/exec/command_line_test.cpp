@@ -131,7 +131,7 @@ TEST_SUITE("exec.command_line") {
     }
 
     TEST_CASE("each command has help on standard output") {
-        for (const auto* name : {"probe", "profile"}) {
+        for (const auto* name : {"probe", "doctor", "profile"}) {
             CAPTURE(std::string{name});
             const auto outcome = run(metalrun_command({name, "--help"}));
             CHECK(outcome.status() == 0);

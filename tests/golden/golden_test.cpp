@@ -52,6 +52,9 @@ const std::vector<Case> kCases{
     {"help", {"--help"}},
     {"version", {"--version"}},
     {"probe-help", {"probe", "--help"}},
+    {"doctor-help", {"doctor", "--help"}},
+    {"doctor-operand", {"doctor", "this"}},
+    {"doctor-facts-missing", {"doctor", "--host-facts", "$TMP/absent.toml"}},
     {"profile-help", {"profile", "--help"}},
     {"no-target", {"--anywhere"}},
 
