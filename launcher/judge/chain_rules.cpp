@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the way to the image says: programs that start another one, stand-ins of macOS, and shells
+// What the way to the image says: stand-ins of macOS, shells, and what was resolved
 // (injection-rules 4.1 and table 6.2).
 #include "judge/rule_parts.hpp"
 #include "judge/rules.hpp"
@@ -32,83 +32,39 @@ Found chain_problem(const Question& q) {
     return q.chain.problem;
 }
 
-namespace {
-
-// Programs that become or start another one: with stock children the shim stays behind in them,
-// and those of macOS drop the variable before they do.
-Found starter(const Question& q) {
-    static constexpr std::array<std::string_view, 27> kStarters{
-        "arch",         "caffeinate", "chroot", "doas",   "env",    "ionice",  "launchctl",
-        "login",        "nice",       "nohup",  "open",   "script", "setpriv", "setsid",
-        "sandbox-exec", "screen",     "ssh",    "stdbuf", "su",     "sudo",    "taskset",
-        "time",         "timeout",    "tmux",   "xargs",  "xcrun",  "watch"};
-    const std::string name = image_name(q);
-    if (!is_one_of(kStarters, name) || starts_as_script(q)) {
-        return std::nullopt;
-    }
-    Finding finding = error_at(
-        Step::target, Outcome::stripped, FindingId::starts_elsewhere,
-        format("{} starts another program, and the shim would stay behind in it", target_name(q)));
-    finding.help = format("put it in front: {} metalrun -- PROGRAM", name);
-    return finding;
-}
-
-} // namespace
-
-Found starts_elsewhere(const Question& q) {
-    const bool inherits = q.plan.children.value != profile::Children::stock;
-    if (inherits && !is_system_program(q)) {
-        return std::nullopt;
-    }
-    if (!q.chain.passes_env) {
-        return starter(q);
-    }
-    Finding finding =
-        error_at(Step::target, Outcome::stripped, FindingId::starts_elsewhere,
-                 format("{} starts its interpreter through env with options that are not followed: "
-                        "the shim would stay behind in env",
-                        quote(q.chain.path)));
-    if (!q.chain.env_unfollowed.empty()) {
-        finding.facts.push_back(format("not followed: {}", q.chain.env_unfollowed));
-    }
-    finding.help = is_system_program(q)
-                       ? "start the interpreter itself: metalrun -- INTERPRETER SCRIPT"
-                       : "use '--children inherit', or start the interpreter itself";
-    return finding;
-}
-
 // The tools that xcode-select(1) puts in /usr/bin: each asks for the developer folder and starts
 // the real one, without the variable.
 Found xcode_stub(const Question& q) {
-    static constexpr std::array<std::string_view, 17> kStubs{
-        "ar",   "c++",  "cc",      "clang", "clang++", "g++",   "gcc",    "git",       "ld",
-        "lldb", "make", "python3", "pip3",  "strip",   "swift", "swiftc", "xcodebuild"};
     const target::Image* image = image_of(q);
-    const std::string name = image_name(q);
-    if (image == nullptr || !is_system_program(q) || !image->path.starts_with("/usr/bin/") ||
-        !is_one_of(kStubs, name)) {
+    if (image == nullptr || !is_system_program(q) || !target::is_xcode_stub(image->path)) {
         return std::nullopt;
     }
     Finding finding =
         error_at(Step::target, Outcome::stripped, FindingId::xcode_stub,
                  format("{} is a stand-in of macOS that starts the real tool without the shim",
                         target_name(q)));
-    finding.help = format("'xcrun --find {}' names the real one; start that", name);
+    finding.help = q.chain.xcode_tool.empty()
+                       ? format("'xcrun --find {}' names the real one; start that", image_name(q))
+                       : format("start the real one: {}", text::escape(q.chain.xcode_tool));
     return finding;
 }
 
 // The program of a Python framework starts Resources/Python.app in its place (CPython
-// Mac/Tools/pythonw.c): with stock children the shim has left the environment by then.
+// Mac/Tools/pythonw.c): with stock children the shim has left the environment by then. Followed
+// where Python.app is there.
 Found python_stub(const Question& q) {
     const target::Image* image = image_of(q);
     if (image == nullptr || q.host.kernel != HostFacts::Kernel::darwin) {
         return std::nullopt;
     }
+    if (!q.chain.python_stub.empty()) {
+        return remark(FindingId::python_stub, Severity::note,
+                      format("{} starts Python.app of its framework in its place; {} is started "
+                             "directly",
+                             quote(q.chain.python_stub), target_name(q)));
+    }
     const std::string& path = image->real_path.empty() ? image->path : image->real_path;
-    const bool is_stub = path.find("/Python.framework/Versions/") != std::string::npos &&
-                         target::base_name(path).starts_with("python") &&
-                         path.find("/Resources/Python.app/") == std::string::npos;
-    if (!is_stub) {
+    if (!target::is_python_stub(path)) {
         return std::nullopt;
     }
     const std::string sentence =
@@ -117,10 +73,9 @@ Found python_stub(const Question& q) {
         return remark(FindingId::python_stub, Severity::note, sentence);
     }
     Finding finding = error_at(Step::target, Outcome::stripped, FindingId::python_stub,
-                               format("{}, which would run without the shim", sentence));
+                               format("{}, which is not there", sentence));
     finding.facts.push_back(format("it lies at {}", quote(path)));
-    finding.help = "use '--children inherit', or start Resources/Python.app/Contents/MacOS/Python "
-                   "of the framework";
+    finding.help = "install this Python again, with its Resources/Python.app";
     return finding;
 }
 
@@ -188,7 +143,7 @@ Found login_shell(const Question& q) {
 // --- information --------------------------------------------------------------------------------
 
 Found env_resolved(const Question& q) {
-    if (q.chain.arguments.empty() || q.chain.links.empty()) {
+    if (!q.chain.resolves_env || q.chain.links.empty()) {
         return std::nullopt;
     }
     return remark(FindingId::env_resolved, Severity::note,

@@ -108,6 +108,7 @@ void leave_env(Way& way, EnvCommand command, const std::string& next) {
     Chain& chain = way.chain;
     chain.arguments = put_before(std::move(command.words), chain.links.back().path, way.arguments);
     chain.path = next;
+    chain.resolves_env = true;
     way.arguments = chain.arguments;
     way.scripts = 0;
     ++way.envs;
@@ -160,7 +161,7 @@ std::expected<std::optional<std::string>, Finding> follow_elsewhere(Way& way,
     }
     if (interpreter.ends_with('\r')) {
         return std::unexpected(missing_interpreter(
-            script, {.interpreter = interpreter, .has_carriage_return = true}, ENOENT));
+            way.system, script, {.interpreter = interpreter, .has_carriage_return = true}, ENOENT));
     }
     if (interpreter.find('/') != std::string::npos && is_macho_file(way.system, interpreter)) {
         return interpreter;
@@ -186,7 +187,7 @@ std::expected<std::optional<std::string>, Finding> follow_script(Way& way, Bytes
         return follow_elsewhere(way, line->interpreter);
     }
     if (const auto there = way.system.stat(line->interpreter); !there) {
-        return std::unexpected(missing_interpreter(script.path, *line, there.error()));
+        return std::unexpected(missing_interpreter(way.system, script.path, *line, there.error()));
     }
     if (const auto kind = kind_of_env(way.system, line->interpreter, way.search.kernel)) {
         return resolve_env(way, line->interpreter, *kind);
@@ -197,7 +198,32 @@ std::expected<std::optional<std::string>, Finding> follow_script(Way& way, Bytes
     return line->interpreter;
 }
 
-// Opens one link of the chain and says what it is. Returns the next path for a script.
+// The image is known. The program of a Python framework is only the way to its Python.app; the stub
+// hands that path over as argv[0] and its own in the environment.
+std::optional<std::string> leave_stub(Way& way, const std::string& path) {
+    Chain& chain = way.chain;
+    if (!chain.image->content.is_macho() || !chain.python_stub.empty()) {
+        return std::nullopt;
+    }
+    auto app = find_python_app(way.system, chain.image->real_path);
+    if (!app) {
+        if (way.search.kernel == Kernel::darwin && is_xcode_stub(path)) {
+            chain.xcode_tool =
+                find_xcode_tool(way.system, base_name(path), way.search.variable).value_or("");
+        }
+        return std::nullopt;
+    }
+    chain.python_stub = path;
+    chain.environment.push_back({.kind = EnvironmentChange::Kind::set,
+                                 .name = "__PYVENV_LAUNCHER__",
+                                 .value = launcher_path(way.system, path)});
+    chain.arguments = way.arguments.empty() ? std::vector<std::string>(1) : way.arguments;
+    chain.arguments.front() = *app;
+    chain.path = *app;
+    return app;
+}
+
+// Opens one link of the chain and says what it is. Returns the next path if it is not the last.
 std::expected<std::optional<std::string>, Finding> follow(Way& way, const std::string& path) {
     System& system = way.system;
     Chain& chain = way.chain;
@@ -211,6 +237,9 @@ std::expected<std::optional<std::string>, Finding> follow(Way& way, const std::s
     const FileStatus status = (*file)->status();
     const std::vector<std::byte> first = first_bytes(**file);
     chain.names.push_back(base_name(path));
+    if (!chain.managed) {
+        chain.managed = find_manager(path, **file);
+    }
     if (as_text(first).starts_with("#!")) {
         chain.links.push_back(
             {.path = path, .line = {}, .kind = LinkKind::script, .status = status});
@@ -224,7 +253,7 @@ std::expected<std::optional<std::string>, Finding> follow(Way& way, const std::s
     const bool is_guests =
         way.search.elsewhere || (macho::is_macho(first) && way.search.kernel == Kernel::linux);
     chain.image = read_image(system, path, **file, is_guests ? Starter::unknown : Starter::caller);
-    return std::nullopt;
+    return leave_stub(way, path);
 }
 
 std::optional<Finding> check_run(System& system, const std::string& path) {

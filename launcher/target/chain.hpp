@@ -8,6 +8,7 @@
 #include "system/system.hpp"
 #include "target/content.hpp"
 #include "target/env_line.hpp"
+#include "target/stand_in.hpp"
 
 #include <expected>
 #include <memory>
@@ -55,11 +56,16 @@ enum class Starter : std::uint8_t { caller, unknown };
 struct Chain {
     std::string typed; ///< TARGET as it was typed
     std::string path;  ///< what is handed to execve; empty if there is nothing to start
-    /// `#!/usr/bin/env X` was resolved: argv up to and including the script, in place of argv[0].
+    /// env or a stub was resolved: argv up to where the caller's own arguments begin, in place of
+    /// argv[0].
     std::vector<std::string> arguments;
-    std::vector<EnvironmentChange> environment; ///< what every resolved env changes, in order
-    bool passes_env = false;    ///< env stays on the way, because it is not followed
-    std::string env_unfollowed; ///< what is not followed in its line
+    std::vector<EnvironmentChange> environment; ///< what they change, in order
+    bool resolves_env = false;                  ///< env on the way is not started
+    bool passes_env = false;               ///< env stays on the way, because it is not followed
+    std::string env_unfollowed;            ///< what is not followed in its line
+    std::string python_stub;               ///< the stub whose Python.app is started directly
+    std::string xcode_tool;                ///< what a stub in /usr/bin would start, if it is there
+    std::optional<ManagedStandIn> managed; ///< a version manager starts the program
     std::vector<Link> links;
     std::vector<std::string> names;        ///< base names: as typed, then along the chain
     std::optional<Image> image;            ///< absent if there is a problem

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,22 @@ std::string hint_for(System& system, const std::string& name, const SearchPath& 
         }
     }
     return "name the program by its path, or add its folder to PATH";
+}
+
+// The file that was meant when the interpreter's path has blanks; empty: there is none.
+std::string path_with_blank(System& system, const InterpreterLine& line) {
+    constexpr std::string_view kBlanks = " \t";
+    constexpr int kMostBlanks = 8;
+    const std::string all = line.interpreter + " " + line.rest;
+    std::size_t end = line.interpreter.size();
+    for (int blanks = 0; blanks < kMostBlanks && end < all.size(); ++blanks) {
+        end = std::min(all.find_first_of(kBlanks, end + 1), all.size());
+        std::string path = all.substr(0, end);
+        if (const auto status = system.stat(path); status && status->kind == FileKind::regular) {
+            return path;
+        }
+    }
+    return {};
 }
 
 } // namespace
@@ -95,16 +112,24 @@ Finding only_executable(const std::string& path) {
     return finding;
 }
 
-Finding missing_interpreter(const std::string& script, const InterpreterLine& line, int number) {
-    return problem(line.has_carriage_return ? FindingId::script_line_crlf
-                                            : FindingId::script_interpreter_missing,
-                   text::format("cannot run {}: cannot find its interpreter {}: {}",
-                                text::quote(script), text::quote(line.interpreter),
-                                error_text(number)),
-                   {},
-                   line.has_carriage_return
-                       ? "the line ends in a carriage return: save the script with Unix line ends"
-                       : "install the interpreter, or correct the first line of the script");
+Finding missing_interpreter(System& system, const std::string& script, const InterpreterLine& line,
+                            int number) {
+    Finding finding = problem(
+        line.has_carriage_return ? FindingId::script_line_crlf
+                                 : FindingId::script_interpreter_missing,
+        text::format("cannot run {}: cannot find its interpreter {}: {}", text::quote(script),
+                     text::quote(line.interpreter), error_text(number)),
+        {},
+        line.has_carriage_return
+            ? "the line ends in a carriage return: save the script with Unix line ends"
+            : "install the interpreter, or correct the first line of the script");
+    if (const std::string whole = path_with_blank(system, line); !whole.empty()) {
+        finding.facts.push_back(
+            text::format("the line is cut at the blank: {} exists", text::quote(whole)));
+        finding.help = "a '#!' line cannot name a path with a blank: name a symbolic link without "
+                       "one";
+    }
+    return finding;
 }
 
 Finding not_a_program(const std::string& path, const FileStatus& status, Bytes first) {
@@ -138,7 +163,9 @@ Finding no_program_for_env(const std::string& script, const std::string& program
                      text::quote(script), text::quote(program)),
         {text::format("searched: {}", text::escape(search.path))},
         carriage_return ? "the line ends in a carriage return: save the script with Unix line ends"
-                        : "install the interpreter, or add its folder to PATH");
+        : program.find(' ') != std::string::npos
+            ? "Linux hands the line to env as one word: put '-S' behind env"
+            : "install the interpreter, or add its folder to PATH");
 }
 
 Finding too_many_scripts(const Chain& chain, std::size_t most) {

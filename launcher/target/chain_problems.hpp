@@ -25,8 +25,8 @@ namespace metalrun::target {
 /// The kernel runs what this user may not read; only a judgement is impossible.
 [[nodiscard]] judge::Finding only_executable(const std::string& path);
 
-/// `number` is errno of the interpreter's stat(2).
-[[nodiscard]] judge::Finding missing_interpreter(const std::string& script,
+/// `number` is errno of the interpreter's stat(2). Looks whether a path with blanks was meant.
+[[nodiscard]] judge::Finding missing_interpreter(System& system, const std::string& script,
                                                  const InterpreterLine& line, int number);
 
 /// Neither a program of a known kind nor a script; `first` are its first bytes.

@@ -88,7 +88,7 @@ const std::map<FindingId, Change> kExamples{
          place(c, kBrew + "python3");
          c.chain.links = {
              {.path = "/opt/bench", .line = "python3", .kind = target::LinkKind::script}};
-         c.chain.arguments = {"python3", "/opt/bench"};
+         c.chain.resolves_env = true;
      }},
     {FindingId::bundle_resolved,
      [](Case& c) {

@@ -132,6 +132,23 @@ TEST_SUITE("target.chain") {
         CHECK(chain.problem->id == FindingId::script_line_crlf);
     }
 
+    TEST_CASE("an interpreter whose path has a blank is told to be cut there") {
+        World world;
+        world.system.add_program("/my own/tools/prog", make_elf());
+        world.system.add_program("/script", "#!/my own/tools/prog -x\n");
+        for (const auto kernel : {HostFacts::Kernel::linux, HostFacts::Kernel::darwin}) {
+            world.search.kernel = kernel;
+            const auto chain = world.follow("/script");
+            REQUIRE(chain.problem.has_value());
+            CHECK(chain.problem->id == FindingId::script_interpreter_missing);
+            CHECK(chain.problem->facts ==
+                  std::vector<std::string>{
+                      "the line is cut at the blank: '/my own/tools/prog' exists"});
+        }
+        world.system.add_program("/script", "#!/your own/tools/prog a b c d e f g h i j k\n");
+        CHECK(world.follow("/script").problem->facts.empty());
+    }
+
     TEST_CASE("scripts that are each other's interpreter end") {
         World world;
         world.system.add_program("/a", "#!/b\n");

@@ -79,9 +79,51 @@ TEST_SUITE("judge.chain") {
     TEST_CASE("programs that start another one are refused, unless children inherit") {
         Case changed = at("/opt/homebrew/bin/nohup");
         check_refused(changed, FindingId::starts_elsewhere, Outcome::stripped);
-        CHECK(changed.verdict().deciding()->help == "put it in front: nohup metalrun -- PROGRAM");
+        CHECK(changed.verdict().deciding()->help == "nohup metalrun -- PROGRAM");
         changed.plan.children.value = profile::Children::inherit;
         CHECK_FALSE(changed.has(FindingId::starts_elsewhere));
+    }
+
+    TEST_CASE(
+        "the right way round is told for each starter, with its operands where they are sure") {
+        const auto help = [](const std::string& name, std::vector<std::string> arguments) {
+            Case changed = at("/opt/homebrew/bin/" + name);
+            changed.arguments = std::move(arguments);
+            const auto verdict = changed.verdict();
+            REQUIRE(verdict.deciding() != nullptr);
+            CHECK(verdict.deciding()->id == FindingId::starts_elsewhere);
+            return verdict.deciding()->help;
+        };
+        CHECK(help("nohup", {"llama-server", "-m", "x"}) == "nohup metalrun -- llama-server");
+        CHECK(help("nohup", {"./my prog"}) == "nohup metalrun -- PROGRAM");
+        CHECK(help("nice", {"-n", "5", "prog"}) == "nice metalrun -- PROGRAM");
+        CHECK(help("env", {"A=1", "prog"}) == "env metalrun -- PROGRAM");
+        CHECK(help("timeout", {"5", "prog"}) == "timeout 5 metalrun -- prog");
+        CHECK(help("timeout", {"5"}) == "timeout DURATION metalrun -- PROGRAM");
+        CHECK(help("timeout", {"5", "$(prog)"}) == "timeout DURATION metalrun -- PROGRAM");
+        CHECK(help("ssh", {"mac", "prog"}) == "ssh mac metalrun -- prog");
+        CHECK(help("ssh", {}) == "ssh HOST metalrun -- PROGRAM");
+        CHECK(help("open", {"/Applications/Draw.app"}) == "metalrun -- /Applications/Draw.app");
+        CHECK(help("open", {"-a", "Draw"}) == "metalrun -- NAME.app");
+        CHECK(help("open", {"notes.txt"}) == "metalrun -- NAME.app");
+        CHECK(help("arch", {"-x86_64", "prog"}) == "metalrun --arch x86_64 -- prog");
+        CHECK(help("tmux", {"new-session"}) == "start it inside the session: metalrun -- PROGRAM");
+        CHECK(help("su", {"bob"}) == "su USER -c 'metalrun -- PROGRAM'");
+        CHECK(help("xcrun", {"metal"}) == "metalrun -- \"$(xcrun --find metal)\"");
+        CHECK(help("launchctl", {"submit"}).find("ProgramArguments") != std::string::npos);
+    }
+
+    TEST_CASE("the stand-in of a version manager is asked for the program itself") {
+        Case changed = at("/bin/bash");
+        changed.chain.links = {{.path = "/u/shims/python3", .kind = target::LinkKind::script},
+                               {.path = "/bin/bash"}};
+        changed.chain.managed = {.path = "/u/shims/python3", .manager = "pyenv"};
+        check_refused(changed, FindingId::starts_elsewhere, Outcome::stripped);
+        CHECK(changed.verdict().deciding()->help == "metalrun -- \"$(pyenv which python3)\"");
+        changed.chain.links.insert(changed.chain.links.begin(),
+                                   {.path = "/script", .kind = target::LinkKind::script});
+        CHECK(changed.verdict().deciding()->help ==
+              "metalrun -- \"$(pyenv which python3)\" /script");
     }
 
     TEST_CASE("macOS's own starters are refused even if children inherit: they drop the variable") {
@@ -94,6 +136,10 @@ TEST_SUITE("judge.chain") {
         check_refused(at("/usr/bin/python3"), FindingId::xcode_stub, Outcome::stripped);
         CHECK_FALSE(at("/opt/homebrew/bin/python3").has(FindingId::xcode_stub));
         CHECK_FALSE(at("/usr/bin/perl").has(FindingId::xcode_stub));
+        Case known = at("/usr/bin/git");
+        known.chain.xcode_tool = "/Library/Developer/CommandLineTools/usr/bin/git";
+        CHECK(known.verdict().deciding()->help ==
+              "start the real one: /Library/Developer/CommandLineTools/usr/bin/git");
     }
 
     TEST_CASE("the program of a Python framework starts Python.app in its place") {
@@ -106,6 +152,10 @@ TEST_SUITE("judge.chain") {
         CHECK_FALSE(
             at(folder + "Resources/Python.app/Contents/MacOS/Python").has(FindingId::python_stub));
         CHECK_FALSE(at("/opt/uv/python/bin/python3.13").has(FindingId::python_stub));
+        Case followed = at(folder + "Resources/Python.app/Contents/MacOS/Python");
+        followed.chain.python_stub = folder + "bin/python3.13";
+        CHECK(followed.verdict().decision == Decision::inject);
+        CHECK(followed.has(FindingId::python_stub));
     }
 
     TEST_CASE("a shell for people is refused unless it was asked for") {
