@@ -158,6 +158,19 @@ std::string render_exec(const ExecRequest& exec) {
     return out;
 }
 
+// What an env or a stub on the way does, which is not started.
+std::string change_text(const target::EnvironmentChange& change) {
+    switch (change.kind) {
+    case target::EnvironmentChange::Kind::clear:
+        return "clear";
+    case target::EnvironmentChange::Kind::unset:
+        return text::format("unset {}", text::escape(change.name));
+    case target::EnvironmentChange::Kind::set:
+        break;
+    }
+    return text::format("{}={}", text::escape(change.name), text::escape(change.value));
+}
+
 } // namespace
 
 std::string render_values(const launch::Plan& plan) {
@@ -223,6 +236,9 @@ std::string render_plan(const launch::Plan& plan, const judge::Verdict& verdict,
     out += text::format("target: {}\n", text::quote(chain.typed));
     for (const target::Link& link : chain.links) {
         out += text::format("chain: {} {}\n", target::to_string(link.kind), text::quote(link.path));
+    }
+    for (const target::EnvironmentChange& change : chain.environment) {
+        out += text::format("environment change: {}\n", change_text(change));
     }
     out += render_values(plan);
     if (verdict.decision != judge::Decision::refuse) {

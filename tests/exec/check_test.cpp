@@ -393,4 +393,28 @@ TEST_SUITE("exec.check") {
         terminal.run_check({"--recursive", folder / "t"}, STDERR_FILENO, {"TERM=dumb"});
         CHECK(terminal.shown().empty()); // it could not erase the line
     }
+    TEST_CASE("a Python framework's program is judged by its Python.app") {
+        if (!has_fixtures()) {
+            return;
+        }
+        const TempFolder folder;
+        const std::string version = "Python.framework/Versions/3.13/";
+        const auto stub = folder.copy(fixture("plain"), version + "bin/python3.13");
+        folder.make_link(stub, "venv/bin/python3");
+        const auto verdict = [&](const std::string& path) {
+            return check({"--host-facts", METALRUN_FACTS, path});
+        };
+        CHECK(contains(verdict(folder / "venv/bin/python3").out, "which is not there"));
+        folder.copy(fixture("hardened"), version + "Resources/Python.app/Contents/MacOS/Python");
+        const auto hardened = verdict(folder / "venv/bin/python3");
+        CHECK(hardened.status() == 1);
+        CHECK_MESSAGE(contains(hardened.out, "hardened-runtime"), hardened.out);
+        CHECK(contains(hardened.out, "is started directly"));
+        const auto script =
+            folder.write("script", "#!" + (folder / "venv/bin/python3") + " -u\n", 0755);
+        CHECK(contains(verdict(script).out, "hardened-runtime"));
+        folder.copy(fixture("plain"), version + "Resources/Python.app/Contents/MacOS/Python");
+        const auto plain = verdict(folder / "venv/bin/python3");
+        CHECK_MESSAGE(plain.status() == 0, plain.out);
+    }
 }

@@ -76,7 +76,7 @@ TEST_SUITE("exec.hostile") {
         const auto outcome = run(metalrun_command({"--anywhere", "--children", "stock", "--",
                                                    "/usr/bin/nohup", target("exit_with"), "7"}));
         CHECK(outcome.status() == 126);
-        CHECK(contains(outcome.err, "nohup metalrun -- PROGRAM"));
+        CHECK(contains(outcome.err, "nohup metalrun -- " + target("exit_with")));
         const auto stock = run(
             metalrun_command({"--stock", "-q", "--", "/usr/bin/env", target("exit_with"), "7"}));
         CHECK(stock.status() == 7);

@@ -172,6 +172,75 @@ TEST_SUITE("exec.script") {
         CHECK(shown.report->has_library(programs().shim));
     }
 
+    TEST_CASE(
+        "a script that env starts through another script gets what the kernel would give it") {
+        const TempFolder folder;
+        folder.write("bin/inner", "#!/usr/bin/env -S -u A B=${A}2 show -i\n", 0755);
+        folder.write("bin/middle", "#!" + (folder / "bin/inner") + " in the middle\n", 0755);
+        const auto script = folder.write("outer", "#!/usr/bin/env -S A=1 middle -o\n", 0755);
+        auto direct = start_file(script, {"x"},
+                                 (folder / "bin") + ":" + programs().targets + ":/usr/bin:/bin");
+        const auto plain = run_show(folder, direct);
+        REQUIRE(plain.report);
+        auto wrapped = metalrun_command({"--anywhere", "--", script, "x"});
+        wrapped.environment = direct.environment;
+        const auto shown = run_show(folder, wrapped);
+        REQUIRE_MESSAGE(shown.report, shown.outcome.err);
+        CHECK(shown.report->arguments == plain.report->arguments);
+        CHECK(without(shown.report->environment, kOfTheShim) == plain.report->environment);
+        CHECK(shown.report->has_library(programs().shim));
+    }
+
+    TEST_CASE("scripts that no kernel runs are refused with the reason, and none hangs") {
+        const TempFolder folder;
+        folder.copy(target("show"), "a tool");
+        folder.write("bin/python3", "#!/usr/bin/env python3\n", 0755);
+        const std::vector<std::pair<std::string, std::string>> scripts{
+            {"echo no line\n", "[script-without-interpreter-line]"},
+            {"#!\n", "[script-without-interpreter-line]"},
+            {"#!" + target("show") + "\r\n", "[script-line-crlf]"},
+            {"#!/usr/bin/env show\r\n", "[script-line-crlf]"},
+            {"#!/" + std::string(260, 'x') + "\n", "[script-line-too-long]"},
+            {"#!" + (folder / "a tool") + "\n", "cut at the blank"},
+            {"#!" + (folder / "script") + "\n", "[script-interpreter-is-script]"},
+            {"#!/usr/bin/env " + (folder / "script") + "\n", "[script-interpreter-is-script]"},
+            {"#!/usr/bin/env python3\n", "[script-interpreter-is-script]"},
+            {"#!/usr/bin/env -S -C / show\n", "not followed: the option '-C'"},
+        };
+        for (const auto& [text, reason] : scripts) {
+            CAPTURE(text);
+            const auto script = folder.write("script", text, 0755);
+            auto command = metalrun_command({"--anywhere", "--children", "stock", "--", script});
+            command.environment[0] =
+                "PATH=" + (folder / "bin") + ":" + programs().targets + ":/usr/bin:/bin";
+            const auto shown = run_show(folder, command);
+            CHECK_FALSE(shown.report);
+            CHECK(shown.outcome.signal() == 0);
+            CHECK((shown.outcome.status() == 126 || shown.outcome.status() == 127));
+            CHECK_MESSAGE(contains(shown.outcome.err, reason), shown.outcome.err);
+        }
+    }
+
+    TEST_CASE("a starter and a version manager's stand-in are refused with the right way round") {
+        const TempFolder folder;
+        folder.write("shims/tool", "#!/bin/sh\nexec \"/opt/rbenv\" exec \"tool\" \"$@\"\n", 0755);
+        const auto script = folder.write("script", "#!/usr/bin/env tool\n", 0755);
+        const auto help_of = [&](Strings target) {
+            Strings arguments{"--anywhere", "--children", "stock", "--"};
+            arguments.insert(arguments.end(), target.begin(), target.end());
+            auto command = metalrun_command(std::move(arguments));
+            command.environment[0] = "PATH=" + (folder / "shims") + ":/usr/bin:/bin";
+            const auto outcome = run(command);
+            CHECK(outcome.status() == 126);
+            CHECK(contains(outcome.err, "[starts-elsewhere]"));
+            return lines_of(outcome.err).back();
+        };
+        CHECK(help_of({"nohup", "show", "-x"}) == "help: nohup metalrun -- show");
+        CHECK(help_of({"timeout", "5", "show"}) == "help: timeout 5 metalrun -- show");
+        CHECK(help_of({"tool"}) == "help: metalrun -- \"$(rbenv which tool)\"");
+        CHECK(help_of({script}) == "help: metalrun -- \"$(rbenv which tool)\" " + script);
+    }
+
     TEST_CASE("metalrun scripts that lead to each other end in an answer") {
         const TempFolder folder;
         folder.write("one", launcher_text("#!" + programs().metalrun, folder / "two"), 0755);

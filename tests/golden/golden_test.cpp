@@ -95,6 +95,16 @@ const std::vector<Case> kCases{
     {"script-crlf", {"--anywhere", "--", "$TMP/crlf"}},
     {"script-with-own-target", {"--anywhere", "--", "$TMP/own-target"}},
     {"script-loop", {"--anywhere", "--", "$TMP/loop"}},
+    {"script-without-interpreter", {"--anywhere", "--", "$TMP/no-interpreter"}},
+    {"script-too-long", {"--anywhere", "--", "$TMP/too-long"}},
+    {"script-blank", {"--anywhere", "--", "$TMP/blank"}},
+    {"script-itself", {"--anywhere", "--", "$TMP/itself"}},
+    {"script-env-circle", {"--anywhere", "--", "$TMP/circle"}},
+    {"script-env-one-word", {"--anywhere", "--", "$TMP/one-word"}},
+    {"script-env-unfollowed", {"--anywhere", "--children", "stock", "--", "$TMP/unfollowed"}},
+    {"script-env-resolved", {"--anywhere", "-n", "--stock", "--", "$TMP/options", "x"}},
+    {"starter", {"--anywhere", "--children", "stock", "--", "nohup", "llama-server", "-v"}},
+    {"starter-managed", {"--anywhere", "--children", "stock", "--", "$TMP/shims/python3"}},
 
     {"shim-missing", {"--anywhere", "--shim", "$TMP/absent.so", "--", "$TARGETS/show"}},
     {"shim-missing-or-stock",
@@ -313,6 +323,17 @@ void make_files(const TempFolder& folder) {
     folder.write("loop", "#!" + programs().metalrun + "\nthis is no profile\n", 0755);
     folder.write("own-target", "#!" + programs().metalrun + " -p mlx -- python3\nimport mlx\n",
                  0755);
+    folder.write("no-interpreter", "#!\n", 0755);
+    folder.write("too-long", "#!/" + std::string(300, 'x') + "\n", 0755);
+    folder.copy(target("show"), "a tool");
+    folder.write("blank", "#!" + (folder / "a tool") + "\n", 0755);
+    folder.write("itself", "#!" + (folder / "itself") + "\n", 0755);
+    folder.write("circle", "#!/usr/bin/env " + (folder / "circle") + "\n", 0755);
+    folder.write("one-word", "#!/usr/bin/env python3 -u\n", 0755);
+    folder.write("unfollowed", "#!/usr/bin/env -S -C / show\n", 0755);
+    folder.write("options", "#!/usr/bin/env -S -i A=1 " + target("show") + " -x\n", 0755);
+    folder.write("shims/python3",
+                 "#!/bin/sh\nexec \"/opt/pyenv/bin/pyenv\" exec \"$program\" \"$@\"\n", 0755);
     folder.write("foreign.so", with_machine(shim, foreign_machine()));
     folder.write("truncated.so", shim.substr(0, 64));
     folder.write("writable.so", shim, 0666);
