@@ -361,6 +361,8 @@ bool clears_receipts(const Place& place) {
     const auto before = count_files(place.state);
     auto command = metalrun_command({"status"});
     command.environment.push_back("METALRUN_STATE_DIR=" + place.state);
+    constexpr unsigned kTimeLimitSeconds = 120; // for thousands of receipts
+    command.before_exec = [] { alarm(kTimeLimitSeconds); };
     const auto outcome = run(command);
     const auto after = count_files(place.state);
     std::printf("torture: %td receipts, %td left after 'metalrun status' (status %d)\n%s", before,
