@@ -112,7 +112,7 @@ std::string remedy(const Starter& starter, const std::vector<std::string>& opera
     std::size_t used = 0;
     while (!rest.empty()) {
         const std::size_t begin = std::min(rest.find_first_of(kCapitals), rest.size());
-        std::size_t end = std::min(rest.find_first_not_of(kCapitals, begin), rest.size());
+        const std::size_t end = std::min(rest.find_first_not_of(kCapitals, begin), rest.size());
         filled += rest.substr(0, begin);
         if (end - begin > 1) {
             if (used == operands.size()) {

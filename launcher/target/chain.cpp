@@ -200,12 +200,12 @@ std::expected<std::optional<std::string>, Finding> follow_script(Way& way, Bytes
 
 // The image is known. The program of a Python framework is only the way to its Python.app; the stub
 // hands that path over as argv[0] and its own in the environment.
-std::optional<std::string> leave_stub(Way& way, const std::string& path) {
+std::optional<std::string> leave_stub(Way& way, const std::string& path, const Image& image) {
     Chain& chain = way.chain;
-    if (!chain.image->content.is_macho() || !chain.python_stub.empty()) {
+    if (!image.content.is_macho() || !chain.python_stub.empty()) {
         return std::nullopt;
     }
-    auto app = find_python_app(way.system, chain.image->real_path);
+    auto app = find_python_app(way.system, image.real_path);
     if (!app) {
         if (way.search.kernel == Kernel::darwin && is_xcode_stub(path)) {
             chain.xcode_tool =
@@ -253,7 +253,7 @@ std::expected<std::optional<std::string>, Finding> follow(Way& way, const std::s
     const bool is_guests =
         way.search.elsewhere || (macho::is_macho(first) && way.search.kernel == Kernel::linux);
     chain.image = read_image(system, path, **file, is_guests ? Starter::unknown : Starter::caller);
-    return leave_stub(way, path);
+    return leave_stub(way, path, *chain.image);
 }
 
 std::optional<Finding> check_run(System& system, const std::string& path) {
@@ -319,10 +319,11 @@ std::optional<Finding> follow_to_image(System& system, Chain& chain, const Searc
         if (auto wrong = check_scripts(way)) {
             return wrong;
         }
-        if (!*further) {
+        const std::optional<std::string>& onward = *further;
+        if (!onward) {
             return std::nullopt;
         }
-        next = **further;
+        next = *onward;
     }
 }
 

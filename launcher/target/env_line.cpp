@@ -230,13 +230,17 @@ private:
                 take_argument(name, letters.empty() ? words_[next_++] : std::string(letters));
                 return;
             }
-            if (letter == 'i' || (letter == '-' && kind_ == EnvKind::bsd)) {
-                clears_ = true;
-            } else if (letter != 'v') {
-                unfollowed_ = text::format(
-                    "the option {}",
-                    text::quote(is_one_of(kSpaces, letter) ? word : std::string{'-', letter}));
-            }
+            take_letter(letter, word);
+        }
+    }
+
+    void take_letter(char letter, const std::string& word) {
+        if (letter == 'i' || (letter == '-' && kind_ == EnvKind::bsd)) {
+            clears_ = true;
+        } else if (letter != 'v') {
+            unfollowed_ = text::format(
+                "the option {}",
+                text::quote(is_one_of(kSpaces, letter) ? word : std::string{'-', letter}));
         }
     }
 
