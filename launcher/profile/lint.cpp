@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace metalrun::profile {
@@ -370,8 +371,9 @@ std::vector<Flaw> lint_text(std::string_view text, const std::string& path,
     } else if (line && !command.empty() && !has_program(profile->target)) {
         flaws.push_back(without_target(*line));
     }
-    std::ranges::stable_sort(
-        flaws, {}, [](const Flaw& flaw) { return std::pair(flaw.at.line, flaw.at.column); });
+    std::ranges::sort(flaws, {}, [](const Flaw& flaw) {
+        return std::tuple(flaw.at.line, flaw.at.column, flaw.id);
+    });
     return flaws;
 }
 
