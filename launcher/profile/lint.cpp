@@ -10,7 +10,6 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 namespace metalrun::profile {
@@ -342,6 +341,17 @@ std::optional<Flaw> check_run_bit(std::string_view text, const std::string& path
     return std::nullopt;
 }
 
+// By place; flaws of one place stay as they were found.
+std::vector<Flaw> in_order(std::vector<Flaw> flaws) {
+    const auto place = [](const Flaw& flaw) { return std::pair(flaw.at.line, flaw.at.column); };
+    std::vector<Flaw> ordered;
+    ordered.reserve(flaws.size());
+    for (Flaw& flaw : flaws) {
+        ordered.insert(std::ranges::upper_bound(ordered, place(flaw), {}, place), std::move(flaw));
+    }
+    return ordered;
+}
+
 } // namespace
 
 std::string with_place(const Flaw& flaw, const std::string& path) {
@@ -371,10 +381,7 @@ std::vector<Flaw> lint_text(std::string_view text, const std::string& path,
     } else if (line && !command.empty() && !has_program(profile->target)) {
         flaws.push_back(without_target(*line));
     }
-    std::ranges::sort(flaws, {}, [](const Flaw& flaw) {
-        return std::tuple(flaw.at.line, flaw.at.column, flaw.id);
-    });
-    return flaws;
+    return in_order(std::move(flaws));
 }
 
 Result<std::vector<Flaw>> lint(System& system, const std::string& path, TrustedFolders& trust) {

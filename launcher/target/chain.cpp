@@ -66,6 +66,7 @@ std::optional<std::optional<std::string>> change_of(std::span<const EnvironmentC
 // Where env searches after its own changes; BSD's `-P` replaces PATH.
 SearchPath search_of_env(const Way& way, const EnvCommand& command) {
     SearchPath search = way.search;
+    search.skip.clear(); // env passes over nothing
     if (command.search_path) {
         search.path = *command.search_path;
     } else if (const auto path = change_of(way.chain.environment, "PATH")) {

@@ -245,6 +245,17 @@ TEST_SUITE("exec.launcher_script") {
         CHECK_MESSAGE(contains(outcome.err, "the target of another launcher script"), outcome.err);
     }
 
+    TEST_CASE("a launcher script that names itself through env ends in an answer") {
+        const TempFolder folder;
+        folder.make_link(programs().metalrun, "bin/metalrun");
+        const auto script =
+            folder.write("again", "#!/usr/bin/env metalrun\n" + profile_text("./again"), 0755);
+        const auto outcome =
+            run(start(script, {}, folder.path() + "/bin:" + std::string(kSystemPath)));
+        CHECK(outcome.status() == 126);
+        CHECK_MESSAGE(contains(outcome.err, "the target of another launcher script"), outcome.err);
+    }
+
     TEST_CASE("-n prints what a launcher script would start, and why with this profile") {
         const House house("#!" + programs().metalrun);
         auto command = metalrun_command({"-n", house.script, "own"});
