@@ -237,7 +237,7 @@ TEST_SUITE("exec.doctor") {
     TEST_CASE("without HOME, PATH or a usable one of them there is still a report") {
         for (const Strings& environment :
              {Strings{"HOME="}, Strings{"HOME=relative"}, Strings{"HOME=/nonexistent"},
-                            Strings{"PATH="}, Strings{"PATH=:relative:/nowhere:/dev/null"}}) {
+              Strings{"PATH="}, Strings{"PATH=:relative:/nowhere:/dev/null"}}) {
             CAPTURE(environment);
             CHECK(doctor(environment).status == 0);
         }
