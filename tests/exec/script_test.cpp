@@ -149,7 +149,14 @@ TEST_SUITE("exec.script") {
                                       {"LIKED=a b", "EMPTY=", "TOOLS=" + tools, "ABSENT2=1"});
             const auto plain = run_cleared_show(folder, direct);
             REQUIRE_MESSAGE(plain.report, plain.outcome.err);
+            // A sanitized shim needs a variable that such a line takes away.
+            const bool clears = line.find(" -i") != std::string::npos ||
+                                line.starts_with("-S - ") ||
+                                line.find("--ignore-env") != std::string::npos;
             for (const std::string& mode : {std::string("--stock"), std::string("-q")}) {
+                if (mode == "-q" && clears && is_sanitized()) {
+                    continue;
+                }
                 auto wrapped = metalrun_command({"--anywhere", mode, "--", script, "x", "", "-i"});
                 wrapped.environment = direct.environment;
                 const auto shown = run_cleared_show(folder, wrapped);
