@@ -62,15 +62,31 @@ TEST_SUITE("exec.status_folder") {
         zombie.become_zombie();
         const auto text = read_file(state + "/" + live.name());
         const auto own = std::to_string(getpid()) + ".toml";
-        folder.write("state/" + own,
-                     replaced(text, "pid = " + std::to_string(live.pid()),
-                              "pid = " + std::to_string(getpid())),
-                     0600);
+        const auto mine = replaced(text, "pid = " + std::to_string(live.pid()),
+                                   "pid = " + std::to_string(getpid()));
+        // Not only another number: both may have started in one tick of the clock.
+        folder.write("state/" + own, replaced(mine, "start_time = ", "start_time = 1"), 0600);
         REQUIRE(files_in(state).size() == 4);
         const auto said = status_of(state, {"--json"});
         CHECK(said.status() == 0);
         CHECK(contains(said.out, "\"cleared\": 3"));
         CHECK(files_in(state) == Strings{live.name()});
+    }
+
+    TEST_CASE("starts that make the folder at the same moment all leave their receipts") {
+        constexpr std::size_t kStarts = 3;
+        const TempFolder folder;
+        for (int round = 0; round < 20; ++round) {
+            const auto state = folder / ("state" + std::to_string(round));
+            std::vector<std::unique_ptr<Live>> all;
+            for (std::size_t i = 0; i < kStarts; ++i) {
+                all.push_back(std::make_unique<Live>(state, stay({"--stock"})));
+            }
+            for (const auto& live : all) {
+                REQUIRE(live->is_there());
+            }
+            CHECK(files_in(state).size() == kStarts);
+        }
     }
 
     TEST_CASE("one that was begun and never finished is removed with its process") {
