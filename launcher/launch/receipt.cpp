@@ -18,15 +18,16 @@ constexpr std::uint32_t kPrivateFolder = 0700;
 constexpr std::uint32_t kPrivateFile = 0600;
 constexpr std::uint32_t kOthersMayWrite = 022;
 
-// Another start may make the same folder at this moment: what is there then is looked at by lstat.
-void make_folders(System& system, const std::string& folder) {
-    const auto made = system.make_directory(folder, kPrivateFolder);
+// True if the folder is there: another start may make the same one at this moment.
+bool make_folders(System& system, const std::string& folder) {
+    auto made = system.make_directory(folder, kPrivateFolder);
     const std::size_t slash = folder.find_last_of('/');
-    if (made || made.error() != ENOENT || slash == std::string::npos || slash == 0) {
-        return;
+    const bool has_above = slash != std::string::npos && slash != 0;
+    if (!made && made.error() == ENOENT && has_above &&
+        make_folders(system, folder.substr(0, slash))) {
+        made = system.make_directory(folder, kPrivateFolder);
     }
-    make_folders(system, folder.substr(0, slash));
-    static_cast<void>(system.make_directory(folder, kPrivateFolder));
+    return made || made.error() == EEXIST;
 }
 
 std::optional<std::string> absolute_value(std::span<const std::string> environment,
@@ -88,8 +89,7 @@ std::optional<std::string_view> find_folder_fault(const FileStatus& status, std:
 
 bool ensure_state_folder(System& system, const std::string& folder) {
     auto status = system.lstat(folder);
-    if (!status && status.error() == ENOENT) {
-        make_folders(system, folder);
+    if (!status && status.error() == ENOENT && make_folders(system, folder)) {
         status = system.lstat(folder);
     }
     return status && !find_folder_fault(*status, system.identity().effective_user);
