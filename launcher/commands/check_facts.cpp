@@ -4,7 +4,6 @@
 #include "profile/host_facts.hpp"
 #include "report/text.hpp"
 
-#include <cstring>
 #include <span>
 
 namespace metalrun::commands {
@@ -27,10 +26,9 @@ HostFacts assumed_guest() {
 
 Result<HostFacts> read_host_facts(System& system, const std::string& path) {
     const auto cannot = [&](int number) {
-        return fail(
-            {.code = Errc::usage,
-             .message = text::format("cannot read the host facts {}: {}", text::quote(path),
-                                     std::strerror(number))}); // NOLINT(concurrency-mt-unsafe)
+        return fail({.code = Errc::usage,
+                     .message = text::format("cannot read the host facts {}: {}", text::quote(path),
+                                             text::error_text(number))});
     };
     const auto file = system.open(path);
     if (!file) {

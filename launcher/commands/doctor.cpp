@@ -31,8 +31,7 @@ doctor::Known<report::DeviceAnswers> look_at_device(const Session& session,
 doctor::Known<bool> look_at_port(const Session& session) {
     const auto listens = session.system.is_listening(doctor::kOllamaPort);
     if (!listens) {
-        return std::unexpected(
-            std::string(std::strerror(listens.error()))); // NOLINT(concurrency-mt-unsafe)
+        return std::unexpected(text::error_text(listens.error()));
     }
     return *listens;
 }

@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::uint64_t kLargestSums = 1U << 16U;
 
-std::string reason_of(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): one thread
-}
-
 std::string folder_above(const std::string& path) {
     return path.substr(0, path.find_last_of('/'));
 }
@@ -31,7 +27,7 @@ doctor::Known<std::string> expected_sha256(System& system, const std::string& li
         return std::unexpected(
             file.error() == ENOENT
                 ? std::string("there is no SHA256SUMS beside it")
-                : text::concat("SHA256SUMS cannot be read: ", reason_of(file.error())));
+                : text::concat("SHA256SUMS cannot be read: ", text::error_text(file.error())));
     }
     const FileStatus& status = (*file)->status();
     if (status.kind != FileKind::regular || status.size_bytes > kLargestSums) {
@@ -83,7 +79,7 @@ void lint_place(const Session& session, const std::string& folder, profile::Trus
     auto names = session.system.list(folder);
     if (!names) {
         if (names.error() != ENOENT) {
-            facts.unread_folders.emplace_back(folder, reason_of(names.error()));
+            facts.unread_folders.emplace_back(folder, text::error_text(names.error()));
         }
         return;
     }
@@ -133,7 +129,7 @@ doctor::StateFolder look_at_state(const Session& session) {
     const auto status = system.lstat(*path);
     if (!status) {
         folder.state = status.error() == ENOENT ? State::not_made : State::unseen;
-        folder.detail = reason_of(status.error());
+        folder.detail = text::error_text(status.error());
         return folder;
     }
     constexpr std::uint32_t kOthersMayWrite = 022;

@@ -26,10 +26,6 @@ constexpr std::array<std::string_view, 9> kUserFiles{
 constexpr std::array<std::string_view, 5> kSystemFiles{"/etc/zshenv", "/etc/zprofile", "/etc/zshrc",
                                                        "/etc/profile", "/etc/bashrc"};
 
-std::string reason_of(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): one thread
-}
-
 // True if there is nothing of that name.
 bool is_absent(int number) {
     return number == ENOENT || number == ENOTDIR;
@@ -48,8 +44,9 @@ Read cannot_read(const std::string& path, std::string why) {
 std::optional<Read> read_whole(System& system, const std::string& path) {
     const auto file = system.open(path);
     if (!file) {
-        return is_absent(file.error()) ? std::nullopt
-                                       : std::optional(cannot_read(path, reason_of(file.error())));
+        return is_absent(file.error())
+                   ? std::nullopt
+                   : std::optional(cannot_read(path, text::error_text(file.error())));
     }
     const FileStatus& status = (*file)->status();
     if (status.kind != FileKind::regular) {
@@ -61,7 +58,7 @@ std::optional<Read> read_whole(System& system, const std::string& path) {
     std::string content(status.size_bytes, '\0');
     const auto got = (*file)->read_at(0, std::as_writable_bytes(std::span(content)));
     if (!got) {
-        return cannot_read(path, reason_of(got.error()));
+        return cannot_read(path, text::error_text(got.error()));
     }
     content.resize(*got);
     return Read{.real_path = (*file)->real_path().value_or(path), .content = std::move(content)};
@@ -96,7 +93,7 @@ void look_at_jobs(System& system, const std::string& folder, doctor::Facts& fact
     auto names = system.list(folder);
     if (!names) {
         if (!is_absent(names.error())) {
-            facts.unread_folders.emplace_back(folder, reason_of(names.error()));
+            facts.unread_folders.emplace_back(folder, text::error_text(names.error()));
         }
         return;
     }

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace metalrun::commands {
@@ -29,10 +28,6 @@ struct Start {
     std::optional<profile::Chosen> named; ///< not by a [match]
 };
 
-std::string error_text(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
-}
-
 Result<void> change_directory(const Start& start) {
     const auto& folder = start.request.chdir;
     if (!folder) {
@@ -41,7 +36,7 @@ Result<void> change_directory(const Start& start) {
     if (const auto changed = start.session.system.change_directory(*folder); !changed) {
         return fail({.code = Errc::usage,
                      .message = text::format("cannot change to {}: {}", text::quote(*folder),
-                                             error_text(changed.error()))});
+                                             text::error_text(changed.error()))});
     }
     return {};
 }
@@ -233,10 +228,11 @@ Error exec_failed(const Judged& judged, const ExecRequest& exec, int number) {
             return report::to_error(finding, Errc::refused);
         }
     }
-    return {
-        .code = number == ENOENT ? Errc::not_found : Errc::refused,
-        .message = text::format("cannot run {}: {}", text::quote(exec.path), error_text(number)),
-        .help = number == E2BIG ? "the arguments and the environment together are too long" : ""};
+    return {.code = number == ENOENT ? Errc::not_found : Errc::refused,
+            .message =
+                text::format("cannot run {}: {}", text::quote(exec.path), text::error_text(number)),
+            .help =
+                number == E2BIG ? "the arguments and the environment together are too long" : ""};
 }
 
 Error refusal(const Judged& judged) {

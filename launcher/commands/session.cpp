@@ -68,9 +68,8 @@ Result<Session> open_session(System& system, std::vector<std::string> environmen
     auto executable = system.executable_path();
     if (!executable) {
         return fail({.code = Errc::system,
-                     .message = text::format(
-                         "cannot tell where metalrun is installed: {}",
-                         std::strerror(executable.error()))}); // NOLINT(concurrency-mt-unsafe)
+                     .message = text::format("cannot tell where metalrun is installed: {}",
+                                             text::error_text(executable.error()))});
     }
     session.executable = std::move(*executable);
     session.executable_status = system.stat(session.executable).value_or(FileStatus{});
@@ -110,12 +109,11 @@ Result<std::string> make_absolute(System& system, const std::string& path) {
     }
     const auto folder = system.working_directory();
     if (!folder) {
-        return fail(
-            {.code = Errc::system,
-             .message = text::format(
-                 "cannot tell what {} is relative to: the current directory: {}", text::quote(path),
-                 std::strerror(folder.error())), // NOLINT(concurrency-mt-unsafe)
-             .help = "give an absolute path"});
+        return fail({.code = Errc::system,
+                     .message = text::format(
+                         "cannot tell what {} is relative to: the current directory: {}",
+                         text::quote(path), text::error_text(folder.error())),
+                     .help = "give an absolute path"});
     }
     return absolute_path(*folder, path);
 }

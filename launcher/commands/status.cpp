@@ -21,10 +21,6 @@ namespace {
 
 constexpr std::string_view kSuffix = ".toml";
 
-std::string error_text(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
-}
-
 // A process number as the kernel and the names of receipts spell it.
 std::optional<int> parse_process_id(std::string_view word) {
     int number = 0;
@@ -98,7 +94,7 @@ private:
         const auto file = folder_->open(name);
         if (!file) {
             if (file.error() != ENOENT) { // else another status cleared it
-                ignore(name, text::concat("it cannot be read: ", error_text(file.error())));
+                ignore(name, text::concat("it cannot be read: ", text::error_text(file.error())));
             }
             return std::nullopt;
         }
@@ -111,7 +107,7 @@ private:
             static_cast<std::size_t>(std::min(launch::kLargestReceipt, opened.size_bytes)));
         const auto got = (*file)->read_at(0, bytes);
         if (!got) {
-            ignore(name, text::concat("it cannot be read: ", error_text(got.error())));
+            ignore(name, text::concat("it cannot be read: ", text::error_text(got.error())));
             return std::nullopt;
         }
         return std::string(as_text(Bytes(bytes).first(*got)));
@@ -229,7 +225,7 @@ Result<std::unique_ptr<Folder>> open_state_folder(System& system, const std::str
     if (!folder) {
         problem = folder.error() == ELOOP || folder.error() == ENOTDIR
                       ? "it is a symbolic link or no folder"
-                      : error_text(folder.error());
+                      : text::error_text(folder.error());
     } else if (const auto fault = launch::find_folder_fault((*folder)->status(),
                                                             system.identity().effective_user)) {
         problem = *fault;
@@ -279,7 +275,7 @@ Result<report::StatusReport> make_report(const Session& session, const std::stri
     if (!listed) {
         return fail({.code = Errc::system,
                      .message = text::format("cannot read the state folder {}: {}",
-                                             text::quote(path), error_text(listed.error()))});
+                                             text::quote(path), text::error_text(listed.error()))});
     }
     for (const int process_id : *listed) {
         receipts.look_at(process_id);

@@ -15,9 +15,6 @@ namespace metalrun::doctor {
 
 using Findings = std::vector<Finding>;
 
-/// strerror(3).
-[[nodiscard]] std::string reason_of(int number);
-
 /// The command in an error's help, if it can be pasted into a shell as it is: text::quote() puts a
 /// backslash before what a shell would read otherwise. Else empty.
 [[nodiscard]] std::string pasteable(const std::string& help);

@@ -101,7 +101,7 @@ void device(const Facts& facts, Findings& into) {
              .severity = Severity::warning,
              .message = facts.probe_error != 0
                             ? format("cannot look at the probe {}: {}", quote(facts.probe),
-                                     reason_of(facts.probe_error))
+                                     text::error_text(facts.probe_error))
                             : format("the probe {} may not be executed", quote(facts.probe)),
              .help = facts.probe_error != 0 ? "install metalrun again: the probe belongs beside it"
                                             : "let it be executed",
@@ -245,10 +245,6 @@ void state_folder(const Facts& facts, Findings& into) {
 }
 
 } // namespace
-
-std::string reason_of(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): one thread
-}
 
 std::string pasteable(const std::string& help) {
     return help.find('\\') == std::string::npos ? help : std::string{};

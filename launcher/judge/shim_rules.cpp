@@ -132,10 +132,9 @@ std::optional<Finding> shim_missing(const Question& q) {
     if (q.shim->open_error == 0) {
         return shim_dependency_missing(q);
     }
-    Finding finding = error_at(
-        Step::shim, shim_outcome(q), FindingId::shim_missing,
-        format("cannot read the shim {}: {}", quote(q.shim->path),
-               std::strerror(q.shim->open_error))); // NOLINT(concurrency-mt-unsafe): one thread
+    Finding finding = error_at(Step::shim, shim_outcome(q), FindingId::shim_missing,
+                               format("cannot read the shim {}: {}", quote(q.shim->path),
+                                      text::error_text(q.shim->open_error)));
     finding.facts.push_back(format("the path comes from: {}", q.plan.shim.origin));
     finding.help = std::string(library_help(q));
     return finding;

@@ -11,17 +11,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <utility>
 
 namespace metalrun::profile {
 
 namespace {
-
-std::string reason_of(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
-}
 
 std::string file_in(const std::string& folder, std::string_view name) {
     return text::concat(folder, "/", name, kProfileEnding);
@@ -142,7 +137,7 @@ Result<std::vector<std::string>> names_in(System& system, const std::string& fol
         }
         return fail({.code = Errc::profile,
                      .message = text::format("cannot list {}: {}", text::quote(folder),
-                                             reason_of(entries.error()))});
+                                             text::error_text(entries.error()))});
     }
     for (std::string& entry : *entries) {
         // Editors leave '.x.toml.swp', '.#x.toml' and 'x.toml~' beside the file.

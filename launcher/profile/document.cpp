@@ -23,8 +23,7 @@ std::unexpected<Error> cannot(std::string_view verb, const std::string& path,
 }
 
 std::unexpected<Error> cannot(std::string_view verb, const std::string& path, int number) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): metalrun has one thread
-    return cannot(verb, path, std::string(std::strerror(number)));
+    return cannot(verb, path, text::error_text(number));
 }
 
 Result<void> check_size(const FileStatus& status, const std::string& path) {

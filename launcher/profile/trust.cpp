@@ -8,7 +8,6 @@
 #include "system/platform.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -23,10 +22,6 @@ constexpr std::uint32_t kSticky = 01000;
 // Homebrew's folders are writable by the group admin of macOS.
 constexpr bool kAdminsAreTrusted = kIsMacOs;
 constexpr std::uint32_t kAdminGroup = 80;
-
-std::string reason_of(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
-}
 
 struct Fault {
     std::string message;
@@ -110,7 +105,7 @@ Result<void> TrustedFolders::check(const std::string& real_path, const FileStatu
         if (!found) {
             return fail({.code = code,
                          .message = text::format("cannot look at {}: {}", text::quote(path),
-                                                 reason_of(found.error()))});
+                                                 text::error_text(found.error()))});
         }
         if (Result<void> judged = judge(path, *found); !judged) {
             return judged;

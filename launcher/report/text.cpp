@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
@@ -135,6 +136,10 @@ std::size_t offset_of(std::string_view utf8, std::size_t character) {
 
 std::string vformat(fmt::string_view pattern, fmt::format_args arguments) {
     return fmt::vformat(pattern, arguments);
+}
+
+std::string error_text(int number) {
+    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): threads only hash pages
 }
 
 std::string quote(std::string_view bytes) {

@@ -31,6 +31,9 @@ template <class... Part> [[nodiscard]] std::string concat(const Part&... parts) 
     return out;
 }
 
+/// What the system says of an errno (strerror(3)).
+[[nodiscard]] std::string error_text(int number);
+
 /// `bytes` between single quotes. Control bytes, backslashes, single quotes and bytes that are not
 /// UTF-8 appear as \n, \t, \\, \' or \xNN, so that a message is always one printable line.
 [[nodiscard]] std::string quote(std::string_view bytes);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,10 +16,6 @@ using judge::Finding;
 using judge::FindingId;
 
 namespace {
-
-std::string error_text(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): metalrun has one thread
-}
 
 // Folders that an ssh session or a launchd job has not in its PATH.
 std::string hint_for(System& system, const std::string& name, const SearchPath& search) {
@@ -90,12 +85,14 @@ Finding not_executable(const std::string& path, const FileStatus& status) {
 
 Finding cannot_reach(const std::string& path, int number) {
     if (number == ENOENT || number == ENOTDIR) {
-        return problem(FindingId::target_not_found,
-                       text::format("cannot run {}: {}", text::quote(path), error_text(number)), {},
-                       "check the path");
+        return problem(
+            FindingId::target_not_found,
+            text::format("cannot run {}: {}", text::quote(path), text::error_text(number)), {},
+            "check the path");
     }
     return problem(FindingId::target_not_executable,
-                   text::format("cannot run {}: {}", text::quote(path), error_text(number)), {},
+                   text::format("cannot run {}: {}", text::quote(path), text::error_text(number)),
+                   {},
                    number == EACCES || number == EPERM
                        ? "check the permissions of the file and of the folders above it"
                        : "correct the path, or the symbolic links in it");
@@ -118,7 +115,7 @@ Finding missing_interpreter(System& system, const std::string& script, const Int
         line.has_carriage_return ? FindingId::script_line_crlf
                                  : FindingId::script_interpreter_missing,
         text::format("cannot run {}: cannot find its interpreter {}: {}", text::quote(script),
-                     text::quote(line.interpreter), error_text(number)),
+                     text::quote(line.interpreter), text::error_text(number)),
         {},
         line.has_carriage_return
             ? "the line ends in a carriage return: save the script with Unix line ends"

@@ -4,7 +4,6 @@
 #include "report/text.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace metalrun::target {
@@ -13,10 +12,6 @@ namespace {
 
 // Fewer bytes hold no magic number. What the kernel makes up (/proc) has no size at all.
 constexpr std::uint64_t kSmallestProgram = 4;
-
-std::string error_text(int number) {
-    return std::strerror(number); // NOLINT(concurrency-mt-unsafe): one thread looks at files
-}
 
 std::string path_below(const std::string& folder, const std::string& name) {
     return text::concat(folder, folder.ends_with('/') ? "" : "/", name);
@@ -35,7 +30,7 @@ public:
         }
         const auto names = system_.list(folder);
         if (!names) {
-            walk_.unread.push_back({folder, error_text(names.error())});
+            walk_.unread.push_back({folder, text::error_text(names.error())});
             return;
         }
         for (const std::string& name : *names) {
@@ -54,7 +49,7 @@ private:
     void meet(const std::string& path, std::size_t depth) {
         const auto status = system_.lstat(path);
         if (!status) {
-            walk_.unread.push_back({path, error_text(status.error())});
+            walk_.unread.push_back({path, text::error_text(status.error())});
         } else if (status->kind == FileKind::directory) {
             enter(path, depth + 1);
         } else if (status->kind == FileKind::symbolic_link) {
@@ -73,7 +68,7 @@ private:
     void look_at(const std::string& path) {
         const auto file = system_.open(path);
         if (!file) {
-            walk_.unread.push_back({path, error_text(file.error())});
+            walk_.unread.push_back({path, text::error_text(file.error())});
             return;
         }
         const Content content = read_content(**file, macho::Depth::decide);
