@@ -288,16 +288,22 @@ SysResult<void> PosixSystem::change_directory(const std::string& path) {
     return {};
 }
 
-SysResult<void> PosixSystem::make_directory(const std::string& path, std::uint32_t mode) {
-    // The umask may take bits away that the owner needs.
-    const auto bits = static_cast<mode_t>(mode);
-    if (::mkdir(path.c_str(), bits) != 0 || ::chmod(path.c_str(), bits) != 0) {
-        return last_error();
-    }
-    return {};
-}
-
 namespace {
+
+// While it lives, what is created has the mode it is given. Changing the mode afterwards would
+// leave a file that nobody can use behind, should the process be ended in between.
+class WithoutUmask {
+public:
+    WithoutUmask() : before_(::umask(0)) {}
+    WithoutUmask(const WithoutUmask&) = delete;
+    WithoutUmask& operator=(const WithoutUmask&) = delete;
+    WithoutUmask(WithoutUmask&&) = delete;
+    WithoutUmask& operator=(WithoutUmask&&) = delete;
+    ~WithoutUmask() { ::umask(before_); }
+
+private:
+    mode_t before_;
+};
 
 // Writing past the limit would raise SIGXFSZ, whose disposition is the target's, not ours.
 bool fits_file_limit(std::size_t size) {
@@ -320,18 +326,26 @@ bool takes_diagnostics() {
 
 } // namespace
 
+SysResult<void> PosixSystem::make_directory(const std::string& path, std::uint32_t mode) {
+    const WithoutUmask all_bits;
+    if (::mkdir(path.c_str(), static_cast<mode_t>(mode)) != 0) {
+        return last_error();
+    }
+    return {};
+}
+
 SysResult<void> PosixSystem::create_file(const std::string& path, std::uint32_t mode,
                                          std::string_view content) {
     if (!fits_file_limit(content.size())) {
         return std::unexpected(EFBIG);
     }
-    auto file = open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, mode);
+    // The shim insists on the exact mode.
+    auto file = [&] {
+        const WithoutUmask all_bits;
+        return open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, mode);
+    }();
     if (!file) {
         return std::unexpected(file.error());
-    }
-    // The umask may have taken bits away; the shim insists on the exact mode.
-    if (::fchmod(file->get(), static_cast<mode_t>(mode)) != 0) {
-        return last_error();
     }
     const ssize_t written = ::write(file->get(), content.data(), content.size());
     if (written >= 0 && static_cast<std::size_t>(written) == content.size()) {

@@ -89,6 +89,46 @@ TEST_SUITE("exec.status_folder") {
         }
     }
 
+    TEST_CASE("a start that is ended while it leaves its receipt leaves none that stays") {
+        if (is_sanitized() || !exists("/usr/bin/strace")) {
+            MESSAGE("skipped: no strace");
+            return;
+        }
+        for (const std::string moment :
+             {"fchmod:signal=KILL", "?chmod:signal=KILL", "umask:signal=KILL:when=1",
+              "umask:signal=KILL:when=2", "umask:signal=KILL:when=3", "umask:signal=KILL:when=4",
+              "write:signal=KILL"}) {
+            CAPTURE(moment);
+            const TempFolder folder;
+            const auto state = folder / "state";
+            Command command;
+            command.arguments = {"/usr/bin/strace",
+                                 "-qq",
+                                 "-o",
+                                 folder / "trace",
+                                 "-e",
+                                 "inject=" + moment,
+                                 programs().metalrun,
+                                 "--stock",
+                                 "-q",
+                                 "--",
+                                 target("show")};
+            command.environment = base_environment();
+            command.environment.push_back("METALRUN_STATE_DIR=" + state);
+            command.before_exec = [] { umask(0777); };
+            static_cast<void>(run(command));
+            chmod((folder / "trace").c_str(), 0600);
+            if (!contains(read_file(folder / "trace"), "execve(")) {
+                MESSAGE("skipped: processes cannot be traced here");
+                return;
+            }
+            const auto said = status_of(state);
+            CHECK(said.status() == 0);
+            CHECK_MESSAGE(said.err.empty(), said.err);
+            CHECK((!exists(state) || files_in(state).empty()));
+        }
+    }
+
     TEST_CASE("one that was begun and never finished is removed with its process") {
         const TempFolder folder;
         const auto state = folder / "state";
