@@ -134,30 +134,22 @@ Checker::Subject Checker::find_subject(const std::string& path) {
                     .request = request_,
                     .named = named_};
     subject.request.operands = {path};
-    auto found = find_launcher_script(session_, subject.chain, search_, catalogue_);
-    if (!found) {
-        subject.chain.image.reset();
-        subject.chain.problem = std::move(found.error());
-    }
-    std::optional<LauncherScript> entered =
-        found ? std::move(*found) : std::optional<LauncherScript>();
-    if (!entered) {
+    std::optional<LauncherScript> script =
+        find_launcher_script(session_, subject.chain, search_, catalogue_);
+    if (!script) {
         return subject;
     }
-    LauncherScript script = std::move(*entered);
-    subject.request = enter(script, std::move(subject.request));
+    subject.request = enter(*script, std::move(subject.request));
     target::SearchPath search = search_;
-    search.skip = {session_.executable_status, script.script.status};
+    search.skip = {session_.executable_status, script->script.status};
     target::Chain chain = follow(subject.request.operands.front(), search);
-    if (auto another = find_launcher_script(session_, chain, search, catalogue_);
-        !another || *another) {
-        chain.problem = script_in_script(chain.links.front());
-        chain.image.reset();
+    if (const target::Link* another = find_way_back(session_, chain, search)) {
+        refuse_script_in_script(chain, *another);
     }
     chain.typed = path;
-    chain.links.insert(chain.links.begin(), script.script);
+    chain.links.insert(chain.links.begin(), script->script);
     subject.chain = std::move(chain);
-    subject.named = profile_of(std::move(script), std::move(subject.named));
+    subject.named = profile_of(std::move(*script), std::move(subject.named));
     return subject;
 }
 

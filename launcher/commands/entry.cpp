@@ -103,6 +103,25 @@ std::vector<std::string> split_interpreter_arguments(const Session& session,
 
 namespace {
 
+// On a Mac that is judged from elsewhere, the file behind the name metalrun cannot be looked at.
+const target::Link* find_way_back_elsewhere(const target::Chain& chain) {
+    const bool leads = chain.image && chain.image->elsewhere && chain.links.size() > 1 &&
+                       target::base_name(chain.image->path) == "metalrun";
+    const target::Link* script = leads ? &chain.links[chain.links.size() - 2] : nullptr;
+    return script != nullptr && script->kind == target::LinkKind::script ? script : nullptr;
+}
+
+} // namespace
+
+const target::Link* find_way_back(const Session& session, const target::Chain& chain,
+                                  const target::SearchPath& search) {
+    return search.elsewhere
+               ? find_way_back_elsewhere(chain)
+               : target::find_way_back(session.system, chain, session.executable_status, search);
+}
+
+namespace {
+
 judge::Finding not_a_launcher_script(const target::Link& script, std::string why,
                                      std::string help) {
     return target::problem(
@@ -122,23 +141,15 @@ bool has_its_own_target(const target::Link& script) {
     return dashes != words.end() && dashes + 1 != words.end();
 }
 
-// On a Mac that is judged from elsewhere, the file behind the name metalrun cannot be looked at.
-const target::Link* find_way_back_elsewhere(const target::Chain& chain) {
-    const bool leads = chain.image && chain.image->elsewhere && chain.links.size() > 1 &&
-                       target::base_name(chain.image->path) == "metalrun";
-    const target::Link* script = leads ? &chain.links[chain.links.size() - 2] : nullptr;
-    return script != nullptr && script->kind == target::LinkKind::script ? script : nullptr;
+void refuse(target::Chain& chain, judge::Finding problem) {
+    chain.image.reset();
+    chain.problem = std::move(problem);
 }
 
-} // namespace
-
 std::expected<std::optional<LauncherScript>, judge::Finding>
-find_launcher_script(const Session& session, const target::Chain& chain,
+read_launcher_script(const Session& session, const target::Chain& chain,
                      const target::SearchPath& search, profile::Catalogue& catalogue) {
-    const target::Link* script =
-        search.elsewhere
-            ? find_way_back_elsewhere(chain)
-            : target::find_way_back(session.system, chain, session.executable_status, search);
+    const target::Link* script = find_way_back(session, chain, search);
     if (script == nullptr) {
         return std::nullopt;
     }
@@ -165,9 +176,22 @@ find_launcher_script(const Session& session, const target::Chain& chain,
     return LauncherScript{.script = *script, .profile = std::move(*loaded)};
 }
 
-judge::Finding script_in_script(const target::Link& script) {
-    return not_a_launcher_script(script, "it is the target of another launcher script",
-                                 "name the program itself as the target of the first one");
+} // namespace
+
+std::optional<LauncherScript> find_launcher_script(const Session& session, target::Chain& chain,
+                                                   const target::SearchPath& search,
+                                                   profile::Catalogue& catalogue) {
+    auto script = read_launcher_script(session, chain, search, catalogue);
+    if (!script) {
+        refuse(chain, std::move(script.error()));
+        return std::nullopt;
+    }
+    return std::move(*script);
+}
+
+void refuse_script_in_script(target::Chain& chain, const target::Link& script) {
+    refuse(chain, not_a_launcher_script(script, "it is the target of another launcher script",
+                                        "name the program itself as the target of the first one"));
 }
 
 cli::Request enter(const LauncherScript& script, cli::Request request) {

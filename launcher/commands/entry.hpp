@@ -35,14 +35,20 @@ struct LauncherScript {
     profile::Profile profile; ///< with a target.program
 };
 
-/// The launcher script that `chain` goes through, or nothing if it does not lead back to metalrun.
-/// The error is a finding of Step::launch: it does, but is no profile with a target.program.
-[[nodiscard]] std::expected<std::optional<LauncherScript>, judge::Finding>
-find_launcher_script(const Session& session, const target::Chain& chain,
-                     const target::SearchPath& search, profile::Catalogue& catalogue);
+/// The script of the chain whose `#!` line leads back to metalrun, or null:
+/// target::find_way_back(), and by its name where the file behind it is that of another machine.
+[[nodiscard]] const target::Link* find_way_back(const Session& session, const target::Chain& chain,
+                                                const target::SearchPath& search);
 
-/// Why a launcher script is not entered from another one.
-[[nodiscard]] judge::Finding script_in_script(const target::Link& script);
+/// The launcher script that `chain` goes through, or nothing if it does not lead back to metalrun.
+/// If it does, but is no profile with a target.program, that becomes the chain's problem.
+[[nodiscard]] std::optional<LauncherScript> find_launcher_script(const Session& session,
+                                                                 target::Chain& chain,
+                                                                 const target::SearchPath& search,
+                                                                 profile::Catalogue& catalogue);
+
+/// Makes it the chain's problem that a launcher script, here `script`, is entered from another one.
+void refuse_script_in_script(target::Chain& chain, const target::Link& script);
 
 /// The request to start what the script names: its target and arguments in place of the script, and
 /// argv0 and the folder unless the command line gives others.

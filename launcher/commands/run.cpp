@@ -263,40 +263,34 @@ Result<void> enter_script(Start& start, LauncherScript script) {
 
 // A link to metalrun that bears another name is passed over: with the options at hand, its way is
 // gone here.
-target::Chain resolve_target(Start& start) {
+target::Chain resolve_target(Start& start, target::SearchPath& search) {
     System& system = start.session.system;
     std::string& typed = start.request.operands.front();
-    target::Chain chain = target::resolve(system, typed, search_path(start));
+    target::Chain chain = target::resolve(system, typed, search);
     if (!chain.image || !is_link_to_metalrun(system, chain)) {
         return chain;
     }
-    start.skip.push_back(chain.image->status);
+    search.skip.push_back(chain.image->status);
     typed = target::base_name(typed);
-    return target::resolve(system, typed, search_path(start));
+    return target::resolve(system, typed, search);
 }
 
 // The chain to the image; a launcher script on the way is entered once.
 Result<target::Chain> find_target(Start& start, profile::Catalogue& catalogue) {
-    System& system = start.session.system;
-    target::Chain chain = resolve_target(start);
-    auto script = find_launcher_script(start.session, chain, search_path(start), catalogue);
+    const Session& session = start.session;
+    target::SearchPath search = search_path(start);
+    target::Chain chain = resolve_target(start, search);
+    std::optional<LauncherScript> script = find_launcher_script(session, chain, search, catalogue);
     if (!script) {
-        chain.image.reset();
-        chain.problem = std::move(script.error());
-    }
-    std::optional<LauncherScript> found =
-        script ? std::move(*script) : std::optional<LauncherScript>();
-    if (!found) {
         return chain;
     }
-    if (auto entered = enter_script(start, std::move(*found)); !entered) {
+    if (auto entered = enter_script(start, std::move(*script)); !entered) {
         return fail(std::move(entered.error()));
     }
-    chain = resolve_target(start); // the script's profile may change PATH
-    if (const target::Link* another = target::find_way_back(
-            system, chain, start.session.executable_status, search_path(start))) {
-        chain.problem = script_in_script(*another);
-        chain.image.reset();
+    search = search_path(start); // the script's profile may change PATH
+    chain = resolve_target(start, search);
+    if (const target::Link* another = find_way_back(session, chain, search)) {
+        refuse_script_in_script(chain, *another);
     }
     return chain;
 }
