@@ -3,8 +3,7 @@
 
 #include "profile/host_facts.hpp"
 #include "report/text.hpp"
-
-#include <span>
+#include "system/read.hpp"
 
 namespace metalrun::commands {
 
@@ -42,13 +41,11 @@ Result<HostFacts> read_host_facts(System& system, const std::string& path) {
                                      "most {} bytes",
                                      text::quote(path), kLargestFactsFile)});
     }
-    std::string content(status.size_bytes, '\0');
-    const auto got = (*file)->read_at(0, std::as_writable_bytes(std::span(content)));
-    if (!got) {
-        return cannot(got.error());
+    const auto content = read_all(**file);
+    if (!content) {
+        return cannot(content.error());
     }
-    content.resize(*got);
-    return profile::parse_host_facts(content, path);
+    return profile::parse_host_facts(*content, path);
 }
 
 } // namespace

@@ -9,7 +9,6 @@
 #include "version.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace metalrun::commands {

@@ -2,12 +2,11 @@
 #include "commands/doctor_facts.hpp"
 #include "launch/receipt.hpp"
 #include "report/text.hpp"
+#include "system/read.hpp"
 #include "target/shim.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <span>
 #include <utility>
 
 namespace metalrun::commands {
@@ -33,9 +32,7 @@ doctor::Known<std::string> expected_sha256(System& system, const std::string& li
     if (status.kind != FileKind::regular || status.size_bytes > kLargestSums) {
         return std::unexpected(std::string("SHA256SUMS is no regular file of a few lines"));
     }
-    std::string content(status.size_bytes, '\0');
-    const auto got = (*file)->read_at(0, std::as_writable_bytes(std::span(content)));
-    content.resize(got.value_or(0));
+    const std::string content = read_all(**file).value_or(std::string{});
     const std::string ending = "  " + target::base_name(library);
     for (std::string_view rest = content; !rest.empty();) {
         const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -117,7 +114,7 @@ void look_at_profiles(const Session& session, profile::TrustedFolders& trust,
     }
 }
 
-// As launch::ensure_state_folder() judges it, without making it.
+// As a start judges it, without making it.
 doctor::StateFolder look_at_state(const Session& session) {
     using State = doctor::StateFolder::State;
     System& system = session.system;
@@ -132,15 +129,22 @@ doctor::StateFolder look_at_state(const Session& session) {
         folder.detail = text::error_text(status.error());
         return folder;
     }
-    constexpr std::uint32_t kOthersMayWrite = 022;
-    if (status->kind != FileKind::directory) {
+    const auto fault = launch::find_folder_fault(*status, system.identity().effective_user);
+    if (!fault) {
+        return folder;
+    }
+    switch (*fault) {
+    case launch::FolderFault::not_a_folder:
         folder.state = State::not_a_folder;
-    } else if (status->owner != system.identity().effective_user) {
+        break;
+    case launch::FolderFault::of_another:
         folder.state = State::of_another;
         folder.detail = text::format("its owner is user {}", status->owner);
-    } else if ((status->mode & kOthersMayWrite) != 0) {
+        break;
+    case launch::FolderFault::open_to_others:
         folder.state = State::open_to_others;
         folder.detail = text::format("its mode is {:04o}", status->mode);
+        break;
     }
     return folder;
 }

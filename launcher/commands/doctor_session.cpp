@@ -2,11 +2,11 @@
 #include "commands/doctor_facts.hpp"
 #include "report/text.hpp"
 #include "system/helper.hpp"
+#include "system/read.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -55,13 +55,11 @@ std::optional<Read> read_whole(System& system, const std::string& path) {
     if (status.size_bytes > kLargestSessionFile) {
         return cannot_read(path, text::format("it is larger than {} bytes", kLargestSessionFile));
     }
-    std::string content(status.size_bytes, '\0');
-    const auto got = (*file)->read_at(0, std::as_writable_bytes(std::span(content)));
-    if (!got) {
-        return cannot_read(path, text::error_text(got.error()));
+    auto content = read_all(**file);
+    if (!content) {
+        return cannot_read(path, text::error_text(content.error()));
     }
-    content.resize(*got);
-    return Read{.real_path = (*file)->real_path().value_or(path), .content = std::move(content)};
+    return Read{.real_path = (*file)->real_path().value_or(path), .content = std::move(*content)};
 }
 
 void look_at_shell_file(System& system, const std::string& path, doctor::Facts& facts) {

@@ -5,7 +5,6 @@
 #include "system/path.hpp"
 #include "target/shim.hpp"
 
-#include <cstring>
 #include <utility>
 
 namespace metalrun::commands {

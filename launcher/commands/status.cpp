@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -228,7 +227,7 @@ Result<std::unique_ptr<Folder>> open_state_folder(System& system, const std::str
                       : text::error_text(folder.error());
     } else if (const auto fault = launch::find_folder_fault((*folder)->status(),
                                                             system.identity().effective_user)) {
-        problem = *fault;
+        problem = launch::to_string(*fault);
     }
     if (!problem.empty()) {
         return fail({.code = Errc::system,

@@ -7,6 +7,7 @@
 #include "report/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <limits>
 
@@ -80,11 +81,17 @@ std::optional<std::string> find_state_folder(std::span<const std::string> enviro
     return absolute_value(environment, "HOME", "/.local/state/metalrun");
 }
 
-std::optional<std::string_view> find_folder_fault(const FileStatus& status, std::uint32_t user) {
-    return status.kind != FileKind::directory ? std::optional<std::string_view>("it is no folder")
-           : status.owner != user             ? "it belongs to another user"
-           : (status.mode & kOthersMayWrite) != 0 ? "others may write to it"
-                                                  : std::optional<std::string_view>{};
+std::string_view to_string(FolderFault fault) {
+    static constexpr std::array<std::string_view, 3> kWords{
+        "it is no folder", "it belongs to another user", "others may write to it"};
+    return kWords.at(static_cast<std::size_t>(fault));
+}
+
+std::optional<FolderFault> find_folder_fault(const FileStatus& status, std::uint32_t user) {
+    return status.kind != FileKind::directory     ? std::optional(FolderFault::not_a_folder)
+           : status.owner != user                 ? std::optional(FolderFault::of_another)
+           : (status.mode & kOthersMayWrite) != 0 ? std::optional(FolderFault::open_to_others)
+                                                  : std::nullopt;
 }
 
 bool ensure_state_folder(System& system, const std::string& folder) {

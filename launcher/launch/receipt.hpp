@@ -22,10 +22,15 @@ namespace metalrun::launch {
 [[nodiscard]] std::optional<std::string> find_state_folder(std::span<const std::string> environment,
                                                            std::string_view user_cache_folder);
 
-/// Why the folder is not used, in words; nothing if it is: a folder (not a link) of this user that
-/// no one else may write.
-[[nodiscard]] std::optional<std::string_view> find_folder_fault(const FileStatus& status,
-                                                                std::uint32_t user);
+enum class FolderFault : std::uint8_t { not_a_folder, of_another, open_to_others };
+
+/// In words, such as "it belongs to another user".
+[[nodiscard]] std::string_view to_string(FolderFault fault);
+
+/// Why the folder is not used; nothing if it is: a folder (not a link) of this user that no one
+/// else may write. `status` is lstat's or an open folder's.
+[[nodiscard]] std::optional<FolderFault> find_folder_fault(const FileStatus& status,
+                                                           std::uint32_t user);
 
 /// Makes the folder with mode 0700 if it is not there (and, for the last choice, the folders above
 /// it), and checks it by lstat (find_folder_fault).

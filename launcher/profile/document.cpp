@@ -3,9 +3,8 @@
 
 #include "profile/loader.hpp"
 #include "report/text.hpp"
+#include "system/read.hpp"
 
-#include <cstring>
-#include <span>
 #include <utility>
 
 namespace metalrun::profile {
@@ -41,21 +40,11 @@ Result<void> check_size(const FileStatus& status, const std::string& path) {
 }
 
 Result<std::string> read_all(const File& file, const std::string& path) {
-    std::string content(file.status().size_bytes, '\0');
-    std::size_t done = 0;
-    while (done < content.size()) {
-        const auto rest = std::as_writable_bytes(std::span(content).subspan(done));
-        const SysResult<std::size_t> count = file.read_at(done, rest);
-        if (!count) {
-            return cannot("read", path, count.error());
-        }
-        if (*count == 0) {
-            break;
-        }
-        done += *count;
+    SysResult<std::string> content = metalrun::read_all(file);
+    if (!content) {
+        return cannot("read", path, content.error());
     }
-    content.resize(done);
-    return content;
+    return std::move(*content);
 }
 
 Result<Document> read_document(TrustedFolders& trust, const File& file, const std::string& path) {
