@@ -29,12 +29,6 @@ Shown show_with(const TempFolder& folder, Strings options,
     return run_show(folder, command);
 }
 
-std::string family_of(const Shown& shown) {
-    return shown.report
-               ? value_of(shown.report->environment, "LUME_METAL_APPLE_FAMILY_MAX").value_or("none")
-               : "not started: " + shown.outcome.err;
-}
-
 std::string memory_of(const Shown& shown) {
     return shown.report ? value_of(shown.report->environment, "LUME_METAL_MAX_THREADGROUP_MEMORY")
                               .value_or("none")

@@ -355,6 +355,28 @@ Shown run_show(const TempFolder& folder, Command command) {
     return shown;
 }
 
+std::string family_of(const Shown& shown) {
+    return shown.report
+               ? value_of(shown.report->environment, "LUME_METAL_APPLE_FAMILY_MAX").value_or("none")
+               : "not started: " + shown.outcome.err;
+}
+
+Command start_file(const std::string& path, Strings arguments, const std::string& search_path) {
+    Command command;
+    command.arguments = std::move(arguments);
+    command.arguments.insert(command.arguments.begin(), path);
+    command.environment = base_environment();
+    command.environment[0] = "PATH=" + search_path;
+    return command;
+}
+
+std::string replace_all(std::string text, const std::string& from, const std::string& to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+        text.replace(at, from.size(), to);
+    }
+    return text;
+}
+
 std::string with_machine(std::string elf, unsigned machine) {
     elf.at(18) = static_cast<char>(machine & 0xff);
     elf.at(19) = static_cast<char>(machine >> 8);

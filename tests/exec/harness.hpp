@@ -127,6 +127,17 @@ struct Shown {
 /// Runs a command that starts `show`; SHOW_REPORT is the last entry of its environment.
 [[nodiscard]] Shown run_show(const TempFolder& folder, Command command);
 
+/// The ceiling that the target was given: "none" if there is none, and why if it was not started.
+[[nodiscard]] std::string family_of(const Shown& shown);
+
+/// Starts a file, or a name in this PATH, with nothing else in its environment.
+[[nodiscard]] Command start_file(const std::string& path, Strings arguments,
+                                 const std::string& search_path);
+
+/// `text` with every `from` become `to`.
+[[nodiscard]] std::string replace_all(std::string text, const std::string& from,
+                                      const std::string& to);
+
 /// ELF header bytes: another machine, another class.
 [[nodiscard]] std::string with_machine(std::string elf, unsigned machine);
 [[nodiscard]] unsigned foreign_machine();

@@ -17,21 +17,6 @@ namespace {
 
 const std::string kSystemPath = "/usr/bin:/bin";
 
-Command start(const std::string& path, Strings arguments, const std::string& search_path) {
-    Command command;
-    command.arguments = std::move(arguments);
-    command.arguments.insert(command.arguments.begin(), path);
-    command.environment = base_environment();
-    command.environment[0] = "PATH=" + search_path;
-    return command;
-}
-
-std::string family_of(const Shown& shown) {
-    return shown.report
-               ? value_of(shown.report->environment, "LUME_METAL_APPLE_FAMILY_MAX").value_or("none")
-               : "not started: " + shown.outcome.err;
-}
-
 std::string profile_text(const std::string& program, const std::string& more = {}) {
     return "schema = 1\n[metal]\napple_family = \"apple6\"\n[policy]\nwhere = \"anywhere\"\n"
            "children = \"inherit\"\n[target]\nprogram = \"" +
@@ -139,7 +124,7 @@ TEST_SUITE("exec.launcher_script") {
                 for (auto starter :
                      {Strings{"/bin/sh", "-c", "exec \"$@\"", "sh", "launch"},
                       Strings{"/usr/bin/env", "launch"}, Strings{programs().metalrun, "launch"}}) {
-                    auto command = start("", {}, search + ":" + house.path);
+                    auto command = start_file("", {}, search + ":" + house.path);
                     command.arguments = own_after(std::move(starter));
                     command.directory = house.folder / "elsewhere";
                     house.check_as_given(std::move(command));
@@ -162,7 +147,7 @@ TEST_SUITE("exec.launcher_script") {
         const auto other = house.folder.write(
             "other.toml", "schema = 1\n[metal]\napple_family = \"apple5\"\n[policy]\nwhere = "
                           "\"anywhere\"\nchildren = \"inherit\"\n");
-        auto command = start(house.script, kOwn, house.path);
+        auto command = start_file(house.script, kOwn, house.path);
         command.environment.push_back("METALRUN_PROFILE=" + other);
         house.check(command);
         command = metalrun_command({"-p", other, house.script});
@@ -191,7 +176,7 @@ TEST_SUITE("exec.launcher_script") {
             folder.make_link(script, "elsewhere/link");
             for (const auto& typed : {script, std::string("../tool.py"), std::string("./link")}) {
                 CAPTURE(typed);
-                auto command = start(typed, {"own", "-p"}, path);
+                auto command = start_file(typed, {"own", "-p"}, path);
                 command.directory = folder / "elsewhere";
                 const auto shown = run_show(folder, command);
                 REQUIRE_MESSAGE(shown.report, shown.outcome.err);
@@ -203,7 +188,8 @@ TEST_SUITE("exec.launcher_script") {
 
     TEST_CASE("a shell that is given a launcher script as its text starts nothing") {
         const House house("#!/usr/bin/env metalrun");
-        const auto shown = run_show(house.folder, start("/bin/sh", {house.script}, house.path));
+        const auto shown =
+            run_show(house.folder, start_file("/bin/sh", {house.script}, house.path));
         CHECK(shown.outcome.status() != 0);
         CHECK_FALSE(shown.report);
     }
@@ -220,7 +206,7 @@ TEST_SUITE("exec.launcher_script") {
     TEST_CASE("a launcher script that others may write is refused, and says so") {
         const House house("#!" + programs().metalrun);
         chmod(house.script.c_str(), 0777);
-        const auto shown = run_show(house.folder, start(house.script, {}, house.path));
+        const auto shown = run_show(house.folder, start_file(house.script, {}, house.path));
         CHECK(shown.outcome.status() == 126);
         CHECK_FALSE(shown.report);
         CHECK_MESSAGE(contains(shown.outcome.err, "can be written by everyone"), shown.outcome.err);
@@ -235,12 +221,12 @@ TEST_SUITE("exec.launcher_script") {
         const TempFolder folder;
         const std::string line = "#!" + programs().metalrun + "\n";
         const auto lost = folder.write("lost", line + "schema = 1\n", 0755);
-        auto outcome = run(start(lost, {}, kSystemPath));
+        auto outcome = run(start_file(lost, {}, kSystemPath));
         CHECK(outcome.status() == 126);
         CHECK_MESSAGE(contains(outcome.err, "no target.program"), outcome.err);
         folder.write("inner", line + profile_text(target("show")), 0755);
         const auto outer = folder.write("outer", line + profile_text("./inner"), 0755);
-        outcome = run(start(outer, {}, kSystemPath));
+        outcome = run(start_file(outer, {}, kSystemPath));
         CHECK(outcome.status() == 126);
         CHECK_MESSAGE(contains(outcome.err, "the target of another launcher script"), outcome.err);
     }
@@ -251,7 +237,7 @@ TEST_SUITE("exec.launcher_script") {
         const auto script =
             folder.write("again", "#!/usr/bin/env metalrun\n" + profile_text("./again"), 0755);
         const auto outcome =
-            run(start(script, {}, folder.path() + "/bin:" + std::string(kSystemPath)));
+            run(start_file(script, {}, folder.path() + "/bin:" + std::string(kSystemPath)));
         CHECK(outcome.status() == 126);
         CHECK_MESSAGE(contains(outcome.err, "the target of another launcher script"), outcome.err);
     }
@@ -317,13 +303,13 @@ TEST_SUITE("exec.launcher_script") {
         for (const auto& typed : {folder / "links/show", folder / "more/show",
                                   std::string("../links/show"), std::string("../more/show")}) {
             CAPTURE(typed);
-            auto command = start(typed, {"check", "--stock"}, all);
+            auto command = start_file(typed, {"check", "--stock"}, all);
             command.directory = folder / "empty";
             check(command);
         }
         for (const auto& starter : {Strings{"/usr/bin/env", "show"},
                                     Strings{"/bin/sh", "-c", "exec \"$@\"", "sh", "show"}}) {
-            auto command = start("", {}, all);
+            auto command = start_file("", {}, all);
             command.arguments = starter;
             command.arguments.insert(command.arguments.end(), {"check", "--stock"});
             check(command);
@@ -333,7 +319,7 @@ TEST_SUITE("exec.launcher_script") {
         }
         // The file and argv[0] apart, as launchd has them; the link is not the first in PATH.
         auto command =
-            start("show", {"check", "--stock"}, programs().targets + ":" + (folder / "links"));
+            start_file("show", {"check", "--stock"}, programs().targets + ":" + (folder / "links"));
         command.file = folder / "links/show";
         check(command);
     }
@@ -363,7 +349,7 @@ TEST_SUITE("exec.launcher_script") {
         const auto path = folder / "links:" + (folder / "scripts") + ":" + programs().targets;
         for (const auto& typed : {folder / "links/show", folder / "scripts/show"}) {
             CAPTURE(typed);
-            const auto shown = run_show(folder, start(typed, {"x"}, path));
+            const auto shown = run_show(folder, start_file(typed, {"x"}, path));
             REQUIRE_MESSAGE(shown.report, shown.outcome.err);
             CHECK(shown.report->exe == target("show"));
             CHECK(family_of(shown) == "1006");
@@ -376,7 +362,7 @@ TEST_SUITE("exec.launcher_script") {
         std::filesystem::create_hard_link(copy, folder / "copy/other");
         for (const auto& typed : {copy, folder / "copy/other"}) {
             CAPTURE(typed);
-            const auto outcome = run(start(typed, {"--version"}, programs().targets));
+            const auto outcome = run(start_file(typed, {"--version"}, programs().targets));
             CHECK(outcome.status() == 0);
             CHECK(outcome.out.starts_with("metalrun "));
         }
@@ -391,7 +377,7 @@ TEST_SUITE("exec.launcher_script") {
                          "' wrapped \"$@\"\n",
                      0755);
         const auto path = folder / "links:" + (folder / "scripts") + ":" + kSystemPath;
-        const auto shown = run_show(folder, start(folder / "links/show", {"x"}, path));
+        const auto shown = run_show(folder, start_file(folder / "links/show", {"x"}, path));
         REQUIRE_MESSAGE(shown.report, shown.outcome.err);
         CHECK(shown.report->arguments == Strings{target("show"), "wrapped", "x"});
         CHECK(family_of(shown) == "1009");

@@ -162,13 +162,6 @@ void make_files(const TempFolder& folder) {
     }
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-        text.replace(at, from.size(), to);
-    }
-    return text;
-}
-
 std::vector<std::pair<std::string, std::string>> names(const TempFolder& folder) {
     return {{"$TMP", folder.path()},
             {"$TARGETS", programs().targets},
@@ -177,14 +170,14 @@ std::vector<std::pair<std::string, std::string>> names(const TempFolder& folder)
 
 std::string expanded(std::string text, const TempFolder& folder) {
     for (const auto& [name, path] : names(folder)) {
-        text = replaced(text, name, path);
+        text = replace_all(text, name, path);
     }
     return text;
 }
 
 std::string normalised(std::string text, const TempFolder& folder) {
     for (const auto& [name, path] : names(folder)) {
-        text = replaced(text, path, name);
+        text = replace_all(text, path, name);
     }
     // Another linker writes another number of them.
     text = std::regex_replace(text, std::regex{"[0-9]+ program headers"}, "$$N program headers");

@@ -32,12 +32,6 @@ Shown start(const TempFolder& folder, Strings options, const Strings& environmen
     return run_show(folder, command);
 }
 
-std::string family_of(const Shown& shown) {
-    return shown.report
-               ? value_of(shown.report->environment, "LUME_METAL_APPLE_FAMILY_MAX").value_or("none")
-               : "not started: " + shown.outcome.err;
-}
-
 void check_profile_error(const TempFolder& folder, const std::string& file, const Strings& parts) {
     const auto shown = start(folder, {"-p", file});
     CAPTURE(shown.outcome.err);

@@ -27,21 +27,6 @@ std::string folder_with_metalrun(const TempFolder& folder) {
     return folder / "metalrun-bin";
 }
 
-Command start_file(const std::string& path, Strings arguments, const std::string& search_path) {
-    Command command;
-    command.arguments = std::move(arguments);
-    command.arguments.insert(command.arguments.begin(), path);
-    command.environment = base_environment();
-    command.environment[0] = "PATH=" + search_path;
-    return command;
-}
-
-std::string family_of(const Shown& shown) {
-    return shown.report
-               ? value_of(shown.report->environment, "LUME_METAL_APPLE_FAMILY_MAX").value_or("none")
-               : "not started: " + shown.outcome.err;
-}
-
 /// Also where the environment was cleared, so that `show` reports on standard output.
 Shown run_cleared_show(const TempFolder& folder, const Command& command) {
     auto shown = run_show(folder, command);

@@ -391,13 +391,6 @@ void make_files(const TempFolder& folder) {
     }
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-        text.replace(at, from.size(), to);
-    }
-    return text;
-}
-
 /// What stands for which path; the longer path first.
 std::vector<std::pair<std::string, std::string>> names(const TempFolder& folder) {
     return {{"$TMP", folder.path()},          {"$TARGETS", programs().targets},
@@ -408,17 +401,17 @@ std::vector<std::pair<std::string, std::string>> names(const TempFolder& folder)
 
 std::string expanded(std::string text, const TempFolder& folder) {
     for (const auto& [name, path] : names(folder)) {
-        text = replaced(text, name, path);
+        text = replace_all(text, name, path);
     }
     return text;
 }
 
 std::string normalised(std::string text, const TempFolder& folder) {
     for (const auto& [name, path] : names(folder)) {
-        text = replaced(text, path, name);
+        text = replace_all(text, path, name);
     }
     // The build is told behind the version; the process differs from run to run.
-    const auto version = replaced(METALRUN_VERSION_TEXT, ".", "[.]");
+    const auto version = replace_all(METALRUN_VERSION_TEXT, ".", "[.]");
     text = std::regex_replace(text, std::regex{version + "( \\([^)]*\\))?"}, "$$VERSION");
     text = std::regex_replace(text, std::regex{"owner [0-9]+"}, "owner $$UID");
     // Another compiler makes other code, with other hashes.
